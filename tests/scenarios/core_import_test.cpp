@@ -322,6 +322,18 @@ TEST_CASE("what NeMo 2 decides by code is refused", "[scenarios][import]") {
         std::string::npos);
 }
 
+TEST_CASE("switches of Megatron-Core that are not modelled are refused by name",
+          "[scenarios][import]") {
+  const std::string launch = "python run_recipe.py --recipe llama3_8b_pretrain_config ";
+  for (const char* word : {"model.fp8_wgrad=false", "model.batch_invariant_mode=true",
+                           "optimizer.store_param_remainders=false"})
+    CHECK(core_refused(Framework::bridge, launch + word).find("is not modelled") !=
+          std::string::npos);
+  for (const char* word : {"model.fp8_wgrad=true", "model.batch_invariant_mode=false",
+                           "optimizer.store_param_remainders=true"})
+    CHECK(core_refused(Framework::bridge, launch + word).empty());
+}
+
 TEST_CASE("every recipe of the tables loads", "[scenarios][import]") {
   const auto load = [](Framework framework, const CoreRecipe& recipe, const std::string& launch) {
     CAPTURE(recipe.name);

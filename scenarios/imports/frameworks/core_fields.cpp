@@ -91,11 +91,11 @@ const Names& harmless_model_fields() {
   static const Names fields{
       "_target_", "autocast_dtype", "enable_autocast", "params_dtype", "pipeline_dtype",
       "apply_residual_connection_post_layernorm", "batch_invariant_mode", "batch_p2p_sync",
-      "clone_scatter_output_in_embedding", "config_logger_dir", "deallocate_pipeline_outputs",
-      "embedding_init_method", "embedding_init_method_std", "init_method", "init_method_std",
-      "output_layer_init_method", "init_model_with_meta_device", "finalize_model_grads_func",
-      "flash_decode", "fp4_quantizer_factory", "fp8_quantizer_factory", "fp8_wgrad",
-      "generation_config", "grad_scale_func", "grad_sync_func", "no_sync_func", "param_sync_func",
+      "clone_scatter_output_in_embedding", "config_logger_dir", "embedding_init_method",
+      "embedding_init_method_std", "init_method", "init_method_std", "output_layer_init_method",
+      "init_model_with_meta_device", "finalize_model_grads_func", "flash_decode",
+      "fp4_quantizer_factory", "fp8_quantizer_factory", "fp8_wgrad", "generation_config",
+      "grad_scale_func", "grad_sync_func", "no_sync_func", "param_sync_func",
       "hetereogenous_dist_checkpoint", "hf_model_id", "is_hybrid_model",
       "kitchen_attention_backend", "layernorm_epsilon", "layernorm_zero_centered_gamma",
       "mlp_chunks_for_prefill", "nccl_all_reduce_for_prefill", "min_offloaded_tensor_size",
@@ -120,6 +120,7 @@ const Names& harmless_model_fields() {
 
 const Names& approximate_model_fields() {
   static const Names fields{"batch_p2p_comm",
+                            "deallocate_pipeline_outputs",
                             "cuda_graph_retain_backward_graph",
                             "cuda_graph_use_single_mempool",
                             "cpu_offloading_double_buffering",
@@ -181,7 +182,7 @@ const Names& harmless_ddp_fields() {
                             "fp8_param_gather",
                             "fsdp_manual_registration",
                             "gradient_reduce_div_fusion",
-                            "keep_fp8_transpose_cache",
+
                             "param_name_patterns_for_fp32_local_accumulation",
                             "reuse_grad_buf_for_mxfp8_param_ag"};
   return fields;
@@ -189,6 +190,7 @@ const Names& harmless_ddp_fields() {
 
 const Names& approximate_ddp_fields() {
   static const Names fields{"align_param_gather",
+                            "keep_fp8_transpose_cache",
                             "bucket_size",
                             "fsdp_all_gather_in_start_param_sync",
                             "fsdp_db_use_persist_buf_on_alloc_fail",
