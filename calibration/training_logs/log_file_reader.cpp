@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/training_logs/line_values.hpp"
@@ -22,6 +23,48 @@ bool begins_with(std::string_view line, std::string_view front) {
   return true;
 }
 
+/// A line of a Python program, which some runs print whole.
+bool is_source(std::string_view line) {
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  for (const std::string_view word : {"assert ", "def ", "class ", "import ", "from ", "return ",
+                                      "if ", "elif ", "for ", "while ", "with ", "print(", "self."})
+    if (line.starts_with(word)) return true;
+  // A call: torch.distributed.init_process_group(...), or model = FSDP(...); not a dump of
+  // settings, args = Namespace(...).
+  const std::size_t open = line.find('(');
+  std::string_view name = line.substr(0, open);
+  for (const std::string_view dump : {"Namespace", "Args", "Arguments", "Config", "Params", "dict"})
+    if (name.ends_with(dump)) return false;
+  if (const std::size_t equals = name.find(" = "); equals != std::string_view::npos)
+    return name.substr(0, equals).find(' ') == std::string_view::npos && line.ends_with(')');
+  return open != std::string_view::npos && line.find(')', open) != std::string_view::npos &&
+         name.find('.') != std::string_view::npos && name.find(": ") == std::string_view::npos &&
+         name.find(' ') == std::string_view::npos;
+}
+
+/// Words that lines of steps never hold, with a bar between them.
+bool holds_any(std::string_view line, std::string_view words) {
+  while (!words.empty()) {
+    const std::size_t bar = std::min(words.find('|'), words.size());
+    if (line.find(words.substr(0, bar)) != std::string_view::npos) return true;
+    words.remove_prefix(std::min(bar + 1, words.size()));
+  }
+  return false;
+}
+
+/// A setting of that name is no event: `resume_from_checkpoint: null`, `monitor: val_loss`.
+bool is_setting(std::string_view line, const WordHit& hit, LogEventKind kind) {
+  const std::string_view rest = line.substr(hit.end);
+  if (kind == LogEventKind::restart) {
+    const std::string value = std::string(word_behind(line, hit.end));
+    return (rest.starts_with(':') || rest.starts_with('=') || rest.starts_with("\":")) &&
+           (value.empty() || value.starts_with("null") || value.starts_with("None") ||
+            value.starts_with("False") || value.starts_with("false"));
+  }
+  const bool loss = kind == LogEventKind::validation && line[hit.begin] != '"';
+  return loss && rest.find_first_of("0123456789") == std::string_view::npos;
+}
+
 void put_once(std::optional<double>& slot, const std::optional<double>& value) {
   if (!slot && value) slot = value;
 }
@@ -30,6 +73,10 @@ void put_once(std::optional<double>& slot, const std::optional<double>& value) {
 
 void LogFileReader::take(const TextLine& line) {
   file_.prose.take(line.text);
+  // The line below `File "train.py", line 12, in main` is what stands there.
+  source_text_ = quotes_next_ || is_source(line.text);
+  quotes_next_ = line.text.find("File \"") != std::string_view::npos &&
+                 line.text.find(", line ") != std::string_view::npos;
   if (file_.clues.take_line(line.text)) return;
   hits_.clear();
   LogVocabulary::get().scanner().scan(line.text, hits_);
@@ -62,8 +109,7 @@ std::vector<int> LogFileReader::marked(std::string_view line) const {
           std::find(looked_at.begin(), looked_at.end(), use.grammar) != looked_at.end())
         continue;
       looked_at.push_back(use.grammar);
-      const bool other =
-          !grammar.without.empty() && line.find(grammar.without) != std::string_view::npos;
+      const bool other = holds_any(line, grammar.without);
       if (!other && begins_with(line, grammar.front)) grammars.push_back(use.grammar);
     }
   return grammars;
@@ -88,8 +134,13 @@ bool LogFileReader::accept_bar(int grammar, const StepRecord& record) {
   if (file_.total_steps && total != *file_.total_steps) return false;
   if (total < bar_total_) return false;
   if (total > bar_total_) file_.series.erase(grammar);
+  // Other ranks' bars of the same steps; a run that begins again has a clock that does, too.
+  const bool again = total == bar_total_ && bar_step_ && *record.step <= *bar_step_;
+  const bool anew = record.elapsed && bar_elapsed_ && 2.0 * *record.elapsed < *bar_elapsed_;
+  if (again && !anew) return false;
   bar_total_ = total;
   bar_step_ = record.step;
+  bar_elapsed_ = record.elapsed;
   return true;
 }
 
@@ -104,6 +155,11 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
   if (record.step && rules.name == "nemo" && line.text.find("e+") != std::string_view::npos)
     read_bar(line.text, line.text.find('<'), record);
   if (bar && !accept_bar(grammar, record)) return;
+  if (rules.name == "litgpt") {
+    const auto whole = micro_batches_.take(line.text, record);
+    if (!whole) return;
+    record = *whole;
+  }
   if (by_name_alone && !record.step) record.step = bar_step_;
   bool coarse = false;
   record.stamp = stamp_in(line.text, coarse);
@@ -115,7 +171,7 @@ void LogFileReader::take_record(const TextLine& line, int grammar) {
   open_block_ = rules.block ? grammar : -1;
   told_by_format_ = told_by_format_ || !rules.fallback;
   if (!bar && !(rules.fallback && told_by_format_) && series.last()) last_step_ = series.last();
-  if (const auto back = series.went_back(); back && !bar)
+  if (const auto back = series.went_back(); back && !bar && rules.counts)
     add_event(LogEventKind::restart,
               fmt::format("went back from step {} to {}", (*back)[0], (*back)[1]), line.number);
 }
@@ -242,19 +298,23 @@ void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const W
       if (alone) take_memory(line.text, hit, memory_words()[place]);
       return;
     case Table::plan:
-      if (!alone || step_line) return;
+      if (!alone || step_line || source_text_) return;
       // A rank's place among others, `[INFO|DP=0|PP=0|TP=0]`, is no size.
       if (hit.begin > 0 && line.text[hit.begin - 1] == '|' && hit.end - hit.begin == 2) return;
-      if (!file_.plan.take(use.place, line.text, hit.end)) pending_setting_ = use.place;
+      if (!file_.plan.take(use.place, line.text, hit.end)) {
+        if (pending_line_ != line.number) pending_settings_.clear();
+        pending_line_ = line.number;
+        pending_settings_.push_back(use.place);
+      }
       return;
     case Table::value:
-      if (alone && pending_setting_) {
-        file_.plan.take(*pending_setting_, line.text, hit.end);
-        pending_setting_.reset();
-      }
+      if (!alone) return;
+      for (const int setting : std::exchange(pending_settings_, {}))
+        file_.plan.take(setting, line.text, hit.end);
       return;
     case Table::event: {
       const EventWord& event = event_words()[place];
+      if (is_setting(line.text, hit, event.kind)) return;
       if (!step_line) add_event(event.kind, event.what, line.number);
       return;
     }

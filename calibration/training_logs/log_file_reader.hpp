@@ -10,6 +10,7 @@
 
 #include "calibration/training_logs/log_stream.hpp"
 #include "calibration/training_logs/log_vocabulary.hpp"
+#include "calibration/training_logs/micro_batches.hpp"
 #include "calibration/training_logs/plan_words.hpp"
 #include "calibration/training_logs/prose.hpp"
 #include "calibration/training_logs/run_clues.hpp"
@@ -64,9 +65,13 @@ class LogFileReader {
 
   LogFile& file_;
   std::vector<WordHit> hits_;
-  std::optional<int> pending_setting_;  ///< a plan word whose value stands on a line below
+  std::vector<int> pending_settings_;  ///< plan words whose value stands on a line below
+  long pending_line_ = 0;
+  MicroBatches micro_batches_;
+  bool source_text_ = false;  ///< this line is quoted from a program
+  bool quotes_next_ = false;
   std::optional<long> last_step_;
-  std::optional<double> bar_step_;
+  std::optional<double> bar_step_, bar_elapsed_;
   double bar_total_ = 0.0;       ///< steps of the longest bar so far, which is training's
   bool told_by_format_ = false;  ///< steps of a format that is no fallback were found
   int open_block_ = -1;

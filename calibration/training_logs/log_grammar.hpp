@@ -65,7 +65,7 @@ struct LogGrammar {
   bool block = false;  ///< values of a step also stand on the lines after its mark
   std::span<const GrammarWord> words;
   bool counts = true;  ///< false: its records cover many steps, so that they tell rates alone
-  std::string_view without = {};  ///< text that lines of steps never hold; empty: anything
+  std::string_view without = {};  ///< texts that lines of steps never hold, a bar between them
   bool fallback = false;          ///< believed only where no other format's steps are there
 };
 

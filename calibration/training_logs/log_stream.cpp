@@ -45,6 +45,8 @@ class LineCollector {
     line_.append(part.substr(0, room));
   }
 
+  [[nodiscard]] long number() const { return number_; }
+
   void end(bool feed) {
     if (!line_.empty()) give();
     if (cut_) ++facts_.cut;
@@ -79,6 +81,28 @@ std::size_t next_end(std::string_view text, std::size_t from) {
   const void* const carriage = std::memchr(begin, '\r', to_feed);
   if (carriage == nullptr) return from + to_feed;
   return from + static_cast<std::size_t>(static_cast<const char*>(carriage) - begin);
+}
+
+/// Beside its zero bytes a text has hardly any that no terminal shows.
+bool is_binary(std::string_view text) {
+  long odd = 0;
+  long rest = 0;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool shown = code >= 0x20 || (code >= 0x07 && code <= 0x0D) || c == escape;
+    odd += code != 0 && !shown ? 1 : 0;
+    rest += code != 0 ? 1 : 0;
+  }
+  return 50 * odd > rest;
+}
+
+/// A part of a line without its zero bytes.
+std::string without_zeros(std::string_view part, long line, StreamFacts& facts) {
+  std::string text(part);
+  const auto zeros = static_cast<long>(std::erase(text, '\0'));
+  if (zeros > 0 && facts.zeros == 0) facts.zero_line = line;
+  facts.zeros += zeros;
+  return text;
 }
 
 }  // namespace
@@ -124,10 +148,13 @@ StreamFacts read_lines(std::istream& input, const std::function<void(const TextL
   LineCollector lines(facts, take);
   std::vector<char> chunk(chunk_bytes);
   const auto take_chunk = [&](std::string_view text) {
-    facts.binary = text.find('\0') != std::string_view::npos;
+    const bool zeros = text.find('\0') != std::string_view::npos;
+    const bool binary = zeros && is_binary(text);
     for (std::size_t at = 0; at < text.size() && !facts.binary;) {
       const std::size_t end = next_end(text, at);
-      lines.add(text.substr(at, end - at));
+      const std::string_view part = text.substr(at, end - at);
+      lines.add(zeros ? without_zeros(part, lines.number(), facts) : part);
+      facts.binary = binary && facts.zeros > 0;
       if (end < text.size()) lines.end(text[end] == '\n');
       at = end + 1;
     }

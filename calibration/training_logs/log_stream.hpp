@@ -21,7 +21,9 @@ struct TextLine {
 struct StreamFacts {
   long lines = 0;
   long cut = 0;         ///< lines beyond `most_line_bytes`, whose rest was passed over
-  bool binary = false;  ///< a zero byte stood in it: no text, reading stopped there
+  long zeros = 0;       ///< zero bytes, as a crash or a full disk leaves them: passed over
+  long zero_line = 0;   ///< where the first of them is
+  bool binary = false;  ///< no text: reading stopped at its first zero byte
 };
 
 inline constexpr std::size_t most_line_bytes = std::size_t{64} << 10;

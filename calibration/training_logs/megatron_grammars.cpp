@@ -45,6 +45,7 @@ constexpr std::array nemo_words{
     GrammarWord{"iteration", Take::step},
     GrammarWord{"global_batch_size", Take::global_batch},
     GrammarWord{"tflops_per_sec_per_gpu", Take::tflops_per_gpu},
+    GrammarWord{"tflops_per_gpu:", Take::tflops_per_gpu},
     GrammarWord{"consumed_samples", Take::samples_seen},
 };
 

@@ -184,7 +184,8 @@ LoggedPlan PlanFinder::plan(std::string_view format) const {
     plan.data = product(plan.data, between);
   if (const auto tasks = count_of(F::tasks); !plan.gpus && tasks && *tasks > 1) plan.gpus = tasks;
   if (!plan.gpus) plan.gpus = product(count_of(F::gpus_per_node), count_of(F::nodes));
-  if (!plan.gpus && format == "litgpt") plan.gpus = count_of(F::gpus_per_node);
+  if (!plan.gpus && (format == "litgpt" || format == "wandb"))
+    plan.gpus = count_of(F::gpus_per_node);
   return plan;
 }
 

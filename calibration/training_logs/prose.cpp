@@ -37,14 +37,25 @@ bool is_sentence(std::string_view line) {
   return plain >= few && 10 * plain >= 7 * words;
 }
 
+/// Marks of pages: headings, lists, fences, tables and tags.
+bool is_markup(std::string_view line) {
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  for (const std::string_view mark : {"# ", "## ", "### ", "- ", "* ", "> ", "```", "| ", "|-"})
+    if (line.starts_with(mark)) return true;
+  return line.starts_with('<') && line.size() > 2 && (is_letter(line[1]) || line[1] == '/');
+}
+
 }  // namespace
 
 void ProseShare::take(std::string_view line) {
   constexpr long enough = 2000;
   if (lines_ >= enough || line.find_first_not_of(" \t") == std::string_view::npos) return;
   ++lines_;
+  if (is_markup(line)) ++marks_;
   if (!is_message(line) && is_sentence(line)) ++sentences_;
 }
+
+bool ProseShare::is_page() const { return marks_ >= 2 && 3 * (marks_ + sentences_) >= lines_; }
 
 bool ProseShare::most_of_it() const { return lines_ > 0 && 3 * sentences_ >= lines_; }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "calibration/imports/log_text.hpp"
+#include "calibration/training_logs/decoded_stream.hpp"
 #include "calibration/training_logs/log_file_reader.hpp"
 #include "calibration/training_logs/run_steps.hpp"
 #include "calibration/training_logs/tensorboard_events.hpp"
@@ -42,23 +43,32 @@ class RunOfFiles {
         log_.remarks.push_back(
             fmt::format("{} lines were longer than {} bytes: the rest of them was passed over",
                         file.stream.cut, most_line_bytes));
+      if (file.stream.zeros > 0)
+        log_.remarks.push_back(
+            fmt::format("{} zero bytes from line {} on were passed over, as a crash leaves them",
+                        file.stream.zeros, file.stream.zero_line));
     }
   }
 
   /// Sentences that speak of a run, and may quote a message of one.
   [[nodiscard]] bool is_prose() const {
+    const bool silent = says_no_plan() && log_.format.empty();
     return log_.iterations == 0 && !log_.step &&
-           std::all_of(files_.begin(), files_.end(),
-                       [](const LogFile& file) { return file.prose.most_of_it(); });
+           std::all_of(files_.begin(), files_.end(), [&](const LogFile& file) {
+             return file.prose.most_of_it() || (silent && file.prose.is_page());
+           });
   }
 
   [[nodiscard]] bool says_nothing() const {
-    const bool planned = log_.plan.gpus || log_.plan.global_batch || log_.plan.micro_batch ||
-                         log_.plan.sequence || log_.plan.hidden;
-    return log_.format.empty() && log_.events.empty() && !planned && !log_.memory_max_bytes;
+    return log_.format.empty() && log_.events.empty() && says_no_plan() && !log_.memory_max_bytes;
   }
 
  private:
+  [[nodiscard]] bool says_no_plan() const {
+    const LoggedPlan& plan = log_.plan;
+    return !plan.gpus && !plan.global_batch && !plan.micro_batch && !plan.sequence && !plan.hidden;
+  }
+
   void find_plan() {
     for (const LogFile& file : files_) {
       const LoggedPlan said = file.plan.plan(log_.format);
@@ -132,6 +142,7 @@ LogFile read_any(std::istream& input) {
   std::string front(64, '\0');
   input.read(front.data(), static_cast<std::streamsize>(front.size()));
   front.resize(static_cast<std::size_t>(input.gcount()));
+  if (const auto decoded = decoded_stream(input, front)) return read_any(*decoded);
   if (is_event_file(front)) {
     input.clear();
     input.seekg(0);
@@ -148,8 +159,8 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
   log.files = names;
   for (std::size_t i = 0; i < files.size(); ++i)
     if (files[i].stream.binary)
-      report(names[i], static_cast<int>(std::min(files[i].stream.lines + 1, 1'000'000'000L)),
-             "a zero byte stands in it: a log is text", diagnostics);
+      report(names[i], static_cast<int>(std::min(files[i].stream.zero_line, 1'000'000'000L)),
+             "binary data: a log is text", diagnostics);
   if (!diagnostics.empty()) return log;
   RunOfFiles run(log, files);
   run.read();

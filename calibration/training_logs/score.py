@@ -45,10 +45,13 @@ def checks(entry, said):
     """(field, found, true, right) for each answer of a file."""
     answers = entry["answers"]
     step = said["step_time_s"] or {}
-    timed = next(((answers[k] * f) for k, f in MEDIAN if isinstance(answers.get(k), (int, float))), None)
+    # LitGPT's lines are micro-batches: their times and number are not those of steps.
+    micro = entry["framework"] == "litgpt"
+    timed = next(((answers[k] * f) for k, f in MEDIAN if isinstance(answers.get(k), (int, float))
+                  and not (micro and k.startswith("iter_time"))), None)
     if timed is not None:
         yield "median", step.get("median"), timed, close(step.get("median"), timed, 0.01)
-    counts = [answers[k] for k in RECORDS + DISTINCT if k in answers]
+    counts = [answers[k] for k in RECORDS + DISTINCT if k in answers and not (micro and k == "iter_lines")]
     if counts:
         yield "iterations", said["iterations"], counts, said["iterations"] in counts
     memory = next((answers[k] * f for k, f in MEMORY if k in answers), None)

@@ -126,7 +126,7 @@ constexpr std::array grammars_of_loops{
     LogGrammar{"levanter", "`Progress on:train 100it/1000it rate:1.4it/s`", "", StepClock::none,
                false, levanter_words},
     LogGrammar{"mlperf", "`:::MLLOG {... \"tracked_stats\" ... \"train_step_time\": 1.9 ...}`", "",
-               StepClock::none, false, mlperf_words},
+               StepClock::none, false, mlperf_words, true, "\"validation|\"val_|\"eval"},
     LogGrammar{"mlperf",
                "`:::MLLOG {... \"tracked_stats\", \"value\": {\"throughput\": 8.86} ...}`", "",
                StepClock::none, false, mlperf_rate_words, false},

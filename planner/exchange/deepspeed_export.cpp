@@ -1,15 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+#include <utility>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
+#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/memory_keys.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
+#include "scenarios/sections/training_keys.hpp"
 
 namespace foretrain {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Keys of a section in one line, but those that are as in `usual`.
+std::string unlike(const std::string& section, const std::string& usual) {
+  std::istringstream lines(section);
+  std::string name;
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(' ')) name = line.substr(0, line.find(':')) + ".";
+    if (!line.starts_with(' ') || ("\n" + usual).find("\n" + line + "\n") != std::string::npos)
+      continue;
+    text += (text.empty() ? "" : ", ") + name + line.substr(2);
+  }
+  return text;
+}
+
+/// What stands in no JSON: kernels, dropout, experts and stages are the training script's.
+void leave_out_code(const Job& job, ExportBook& book) {
+  Job rest = job;
+  rest.memory.offload = OffloadKind::none;
+  rest.memory.offload_share = 1.0;
+  rest.memory.recompute = {};
+  Training& training = rest.training;
+  const Training usual;
+  training.sequence = usual.sequence;
+  training.micro_batch = usual.micro_batch;
+  training.global_batch = usual.global_batch;
+  training.tokens = usual.tokens;
+  training.precision = usual.precision;
+  training.optimizer = usual.optimizer;
+  Parallel& parallel = rest.parallel;
+  parallel.tensor = parallel.pipeline = parallel.context = parallel.data = 1;
+  parallel.zero = parallel.zero_group = 0;
+  rest.communication.bucket = Communication{}.bucket;
+  rest.communication.gradient_dtype = Communication{}.gradient_dtype;
+  // One switch is for both overlaps.
+  if (rest.communication.overlap.parameters == rest.communication.overlap.gradients)
+    rest.communication.overlap.parameters = true;
+  rest.communication.overlap.gradients = true;
+  Job plain;
+  plain.training.precision = usual.precision;
+  for (const auto& [mine, none] :
+       {std::pair{training_keys().text(rest.training), training_keys().text(plain.training)},
+        std::pair{parallel_keys().text(rest.parallel), parallel_keys().text(plain.parallel)},
+        std::pair{memory_keys().text(rest.memory), memory_keys().text(plain.memory)},
+        std::pair{communication_keys().text(rest), communication_keys().text(plain)}})
+    if (const std::string keys = unlike(mine, none); !keys.empty())
+      book.leave_out("what the training script decides: " + keys);
+}
 
 void judge_plan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
@@ -50,6 +105,8 @@ Json zero_section(const Job& job) {
   if (parallel.zero_group > 0) zero["mics_shard_size"] = parallel.zero_group;
   const Json host{{"device", "cpu"}, {"pin_memory", true}};
   if (job.memory.offload != OffloadKind::none) zero["offload_optimizer"] = host;
+  if (job.memory.offload != OffloadKind::none && job.memory.offload_share < 1.0)
+    zero["offload_optimizer"]["ratio"] = job.memory.offload_share;
   if (job.memory.offload == OffloadKind::optimizer_and_parameters) zero["offload_param"] = host;
   return zero;
 }
@@ -62,6 +119,8 @@ Exported export_deepspeed(const Scenario& scenario) {
   leave_out_machine(job, book);
   refuse_fine_tuning(job, book);
   judge_plan(job, book);
+  refuse_backend(job, book);
+  leave_out_code(job, book);
   book.check();
   const Training& training = job.training;
   Json json{{"train_batch_size", training.global_batch},

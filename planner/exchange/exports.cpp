@@ -43,6 +43,12 @@ void leave_out_machine(const Job& job, ExportBook& book) {
   if (job.site.name != "default") book.leave_out("the site, " + job.site.name);
 }
 
+void refuse_backend(const Job& job, ExportBook& book) {
+  const Backend backend = job.communication.backend;
+  if (backend != Backend::nccl)
+    book.refuse(fmt::format("communication.backend: {}", name_of(backend)));
+}
+
 void refuse_fine_tuning(const Job& job, ExportBook& book) {
   book.refuse_if(!(job.fine_tuning == FineTuning{}), "fine_tuning");
   book.refuse_if(!(job.training.samples == Samples{}), "training.samples");
@@ -81,6 +87,7 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   book.refuse_if(!(training.moe_routing == ExpertRouting{}), "training.moe_routing");
   book.refuse_if(training.moe_capacity > 0.0, "training.moe_capacity");
   book.refuse_if(training.fp8_attention, "training.fp8_attention");
+  refuse_backend(job, book);
   book.refuse_if(
       job.communication.context_exchange != ContextExchange::ring && job.parallel.context > 1,
       "communication.context_exchange");

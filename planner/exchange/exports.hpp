@@ -73,6 +73,9 @@ void leave_out_machine(const Job& job, ExportBook& book);
 /// Refuses what only files of fine-tuning can say: fine_tuning and training.samples.
 void refuse_fine_tuning(const Job& job, ExportBook& book);
 
+/// Refuses other libraries than NCCL, which launches choose.
+void refuse_backend(const Job& job, ExportBook& book);
+
 /// Refuses what only Megatron-Core has a word for: offloaded activations, fused kernels that are
 /// switched off, experts' details, dropout, fp8 details, other optimizers than AdamW.
 void refuse_fine_control(const Job& job, ExportBook& book);

@@ -213,6 +213,8 @@ class MegatronWriter {
     const Training& training = job_.training;
     book_.refuse_if(training.precision == Precision::tf32, "precision tf32");
     const bool narrow = quantised(training.precision);
+    book_.refuse_if(job_.memory.fp8_parameters && !narrow,
+                    "memory.fp8_parameters without quantised training");
     add_if(training.precision == Precision::bf16 || narrow, "bf16");
     add_if(training.precision == Precision::fp16, "fp16");
     recipe();

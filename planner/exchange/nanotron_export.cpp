@@ -48,7 +48,9 @@ void refuse_plan(const Job& job, ExportBook& book) {
       parallel.stage_layers != nanotron_stage_layers(job.model, parallel.pipeline))
     book.leave_out("layers per stage; nanotron assigns them by their work");
   if (job.communication.overlap.parameters || !job.communication.overlap.gradients)
-    book.leave_out("overlap of gradients and parameters, which nanotron fixes");
+    book.leave_out(fmt::format("overlap of gradients: {} and parameters: {}, which nanotron fixes",
+                               job.communication.overlap.gradients,
+                               job.communication.overlap.parameters));
   if (job.stack.name != "nanotron") book.leave_out("the software, " + job.stack.name);
 }
 

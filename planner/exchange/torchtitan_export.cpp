@@ -67,6 +67,8 @@ void refuse_plan(const Job& job, ExportBook& book) {
   book.refuse_if(parallel.tensor > 1 && !parallel.sequence, "tensor without sequence parallelism");
   book.refuse_if(!parallel.stage_layers.empty(), "parallel.stage_layers");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer, "offloading the optimizer alone");
+  book.refuse_if(job.communication.gradient_dtype == Precision::fp16,
+                 "communication.gradient_dtype: fp16");
   const Precision precision = job.training.precision;
   book.refuse_if(
       precision != Precision::bf16 && precision != Precision::fp8 && precision != Precision::fp32,

@@ -102,7 +102,7 @@ const std::vector<Sample> samples{
      "throughput/batches_per_sec: 0.25\n",
      2, 4.0},
     {"litgpt", "Epoch 1 | iter 4 step 2 | loss train: 2.5, val: n/a | iter time: 250.5 ms (step)\n",
-     1, 0.2505},
+     1, 0.501},  // two micro-batches of a step
     {"nanogpt", "iter 10: loss 10.05, time 263.50ms, mfu 9.31%\n", 1, 0.2635},
     {"nanochat", "step 00004/21400 (0.02%) | loss: 8.9 | dt: 989.50ms | tok/sec: 529,882 |\n", 1,
      0.9895},

@@ -322,6 +322,39 @@ TEST_CASE("what NeMo 2 decides by code is refused", "[scenarios][import]") {
         std::string::npos);
 }
 
+TEST_CASE("switches of Megatron-Core that are not modelled are refused by name",
+          "[scenarios][import]") {
+  const std::string launch = "python run_recipe.py --recipe llama3_8b_pretrain_config ";
+  for (const char* word : {"model.fp8_wgrad=false", "model.batch_invariant_mode=true",
+                           "optimizer.store_param_remainders=false"})
+    CHECK(core_refused(Framework::bridge, launch + word).find("is not modelled") !=
+          std::string::npos);
+  for (const char* word : {"model.fp8_wgrad=true", "model.batch_invariant_mode=false",
+                           "optimizer.store_param_remainders=true"})
+    CHECK(core_refused(Framework::bridge, launch + word).empty());
+}
+
+TEST_CASE("numbers of a model are read from Megatron-Bridge and NeMo", "[scenarios][import]") {
+  const std::string launch = "python run_recipe.py --recipe llama3_8b_pretrain_config ";
+  PlanImportOptions options;
+  options.gpus = 64;
+  const auto model = [&](Framework framework, const std::string& text) {
+    return import_framework(framework, text, "run", options).scenario.job.model;
+  };
+  CHECK(model(Framework::bridge, launch).name == "llama3-8b");
+  const std::string nemo =
+      "model.num_layers=32 model.hidden_size=4096 model.ffn_hidden_size=11008 "
+      "model.num_attention_heads=32 model.encoder_seq_length=2048 model.micro_batch_size=1 "
+      "model.global_batch_size=64 model.override_vocab_size=32000 trainer.precision=bf16 "
+      "model.activation=fast-swiglu model.normalization=rmsnorm model.bias=false "
+      "model.share_embeddings_and_output_weights=false "
+      "model.position_embedding_type=rope model.layernorm_epsilon=1e-5 model.rotary_base=";
+  CHECK(model(Framework::nemo, nemo + "10000").name == "llama2-7b");
+  const ModelNumbers other = model(Framework::nemo, nemo + "1000000").numbers;
+  CHECK(other.rope_theta == 1e6);
+  CHECK(other.norm_epsilon == 1e-5);
+}
+
 TEST_CASE("every recipe of the tables loads", "[scenarios][import]") {
   const auto load = [](Framework framework, const CoreRecipe& recipe, const std::string& launch) {
     CAPTURE(recipe.name);

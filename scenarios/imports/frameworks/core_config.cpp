@@ -146,6 +146,15 @@ void CoreReader::read_model_field(const std::string& group, const std::string& n
   read_field(group, name);
 }
 
+void CoreReader::refuse_if(const std::string& path, bool side) {
+  const YamlNode* const node = left(path) ? nullptr : node_at(root_, path);
+  if (node == nullptr) return;
+  const std::string text = core_text(*node);
+  const bool on = text == "true" || text == "True";
+  const bool off = text == "false" || text == "False";
+  if (side ? on : off) in_.refuse(path, in_quotes(text) + " is not modelled");
+}
+
 void CoreReader::read_model() {
   for (const std::string& group : groups_.model) {
     const YamlNode* node = node_at(root_, group);
@@ -156,6 +165,8 @@ void CoreReader::read_model() {
     for (const std::string_view name : approximate_model_fields())
       in_.approximate({group + "." + std::string(name) + ".*"});
     read_shape(group);
+    refuse_if(group + ".fp8_wgrad", false);
+    refuse_if(group + ".batch_invariant_mode", true);
   }
   const auto stated = [&](const char* name) {
     return std::any_of(groups_.model.begin(), groups_.model.end(), [&](const std::string& group) {

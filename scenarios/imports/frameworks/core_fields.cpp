@@ -12,6 +12,9 @@ const std::vector<Field>& renamed_fields() {
       {"num_layers_in_first_pipeline_stage", "decoder-first-pipeline-num-layers"},
       {"num_layers_in_last_pipeline_stage", "decoder-last-pipeline-num-layers"},
       {"microbatch_group_size_per_vp_stage", "microbatch-group-size-per-virtual-pipeline-stage"},
+      {"layernorm_epsilon", "norm-epsilon"},
+      {"rope_scaling", "use-rope-scaling"},
+      {"rope_scaling_factor", "rope-scaling-factor"},
       {"rampup_batch_size", "rampup-batch-size"}};
   return fields;
 }
@@ -91,24 +94,23 @@ const Names& harmless_model_fields() {
   static const Names fields{
       "_target_", "autocast_dtype", "enable_autocast", "params_dtype", "pipeline_dtype",
       "apply_residual_connection_post_layernorm", "batch_invariant_mode", "batch_p2p_sync",
-      "clone_scatter_output_in_embedding", "config_logger_dir", "deallocate_pipeline_outputs",
-      "embedding_init_method", "embedding_init_method_std", "init_method", "init_method_std",
-      "output_layer_init_method", "init_model_with_meta_device", "finalize_model_grads_func",
-      "flash_decode", "fp4_quantizer_factory", "fp8_quantizer_factory", "fp8_wgrad",
-      "generation_config", "grad_scale_func", "grad_sync_func", "no_sync_func", "param_sync_func",
+      "clone_scatter_output_in_embedding", "config_logger_dir", "embedding_init_method",
+      "embedding_init_method_std", "init_method", "init_method_std", "output_layer_init_method",
+      "init_model_with_meta_device", "finalize_model_grads_func", "flash_decode",
+      "fp4_quantizer_factory", "fp8_quantizer_factory", "fp8_wgrad", "generation_config",
+      "grad_scale_func", "grad_sync_func", "no_sync_func", "param_sync_func",
       "hetereogenous_dist_checkpoint", "hf_model_id", "is_hybrid_model",
-      "kitchen_attention_backend", "layernorm_epsilon", "layernorm_zero_centered_gamma",
-      "mlp_chunks_for_prefill", "nccl_all_reduce_for_prefill", "min_offloaded_tensor_size",
-      "moe_token_dropping", "moe_pad_experts_for_cuda_graph_inference", "moe_enable_routing_replay",
-      "mtp_enabled", "mtp_standalone", "mup_attn_scale_power", "mup_base_head_dim",
-      "mup_base_hidden_size", "mup_embedding_mult", "mup_output_mult", "mup_width_mult",
-      "parallel_output", "restore_modelopt_state", "rope_scaling", "rope_scaling_factor",
-      "scale_factor", "low_freq_factor", "high_freq_factor", "old_context_len",
-      "scatter_embedding_sequence_parallel", "seq_len_interpolation_factor", "should_pad_vocab",
-      "softmax_scale", "test_mode", "timers", "tp_only_amax_red", "transformer_layer_spec",
-      "mamba_stack_spec", "use_arbitrary_attention_mask", "use_mamba_mem_eff_path",
-      "use_te_rng_tracker", "variable_seq_lengths", "yarn_beta_fast", "yarn_beta_slow",
-      "yarn_correction_range_round_to_int", "yarn_mscale", "yarn_mscale_all_dim",
+      "kitchen_attention_backend", "layernorm_zero_centered_gamma", "mlp_chunks_for_prefill",
+      "nccl_all_reduce_for_prefill", "min_offloaded_tensor_size", "moe_token_dropping",
+      "moe_pad_experts_for_cuda_graph_inference", "moe_enable_routing_replay", "mtp_enabled",
+      "mtp_standalone", "mup_attn_scale_power", "mup_base_head_dim", "mup_base_hidden_size",
+      "mup_embedding_mult", "mup_output_mult", "mup_width_mult", "parallel_output",
+      "restore_modelopt_state", "scale_factor", "low_freq_factor", "high_freq_factor",
+      "old_context_len", "scatter_embedding_sequence_parallel", "seq_len_interpolation_factor",
+      "should_pad_vocab", "softmax_scale", "test_mode", "timers", "tp_only_amax_red",
+      "transformer_layer_spec", "mamba_stack_spec", "use_arbitrary_attention_mask",
+      "use_mamba_mem_eff_path", "use_te_rng_tracker", "variable_seq_lengths", "yarn_beta_fast",
+      "yarn_beta_slow", "yarn_correction_range_round_to_int", "yarn_mscale", "yarn_mscale_all_dim",
       "yarn_original_max_position_embeddings", "yarn_rotary_scaling_factor",
       // of NeMo's MegatronStrategy
       "gradient_as_bucket_view", "ckpt_async_save", "ckpt_parallel_load", "ckpt_parallel_save",
@@ -120,6 +122,7 @@ const Names& harmless_model_fields() {
 
 const Names& approximate_model_fields() {
   static const Names fields{"batch_p2p_comm",
+                            "deallocate_pipeline_outputs",
                             "cuda_graph_retain_backward_graph",
                             "cuda_graph_use_single_mempool",
                             "cpu_offloading_double_buffering",
@@ -181,7 +184,7 @@ const Names& harmless_ddp_fields() {
                             "fp8_param_gather",
                             "fsdp_manual_registration",
                             "gradient_reduce_div_fusion",
-                            "keep_fp8_transpose_cache",
+
                             "param_name_patterns_for_fp32_local_accumulation",
                             "reuse_grad_buf_for_mxfp8_param_ag"};
   return fields;
@@ -189,6 +192,7 @@ const Names& harmless_ddp_fields() {
 
 const Names& approximate_ddp_fields() {
   static const Names fields{"align_param_gather",
+                            "keep_fp8_transpose_cache",
                             "bucket_size",
                             "fsdp_all_gather_in_start_param_sync",
                             "fsdp_db_use_persist_buf_on_alloc_fail",

@@ -126,6 +126,7 @@ void CoreReader::read_precision() {
       in_.harmless({group + "." + name + ".*"});
   }
   in_.harmless({groups_.ddp + ".grad_reduce_in_fp32"});
+  refuse_if(groups_.precision + ".fp8_wgrad", false);
   if (!stated) {
     if (!on(groups_.ddp + ".grad_reduce_in_fp32", true))
       set("grad-reduce-in-bf16", "true", groups_.ddp + ".grad_reduce_in_fp32");
@@ -228,6 +229,7 @@ void CoreReader::read_data_parallel() {
 void CoreReader::read_optimizer() {
   const YamlNode* optimizer = node_at(root_, groups_.optimizer);
   if (optimizer == nullptr) return;
+  refuse_if(groups_.optimizer + ".store_param_remainders", false);
   for (const YamlEntry& entry : optimizer->entries) {
     const auto& harmless = harmless_optimizer_fields();
     const bool passed = std::find(harmless.begin(), harmless.end(), entry.key) != harmless.end();

@@ -200,7 +200,9 @@ void read_zero(TreeReader& in, Job& job) {
 }
 
 void read_deepspeed_optimizer(TreeReader& in, Job& job) {
-  const std::string type = in.text({"optimizer.type"}, "adamw");
+  const std::string type = in.text({"optimizer.type"});
+  if (type.empty()) return;
+  job.training.optimizer = OptimizerKind::adamw;
   if (type == "sgd")
     job.training.optimizer = OptimizerKind::sgd;
   else if (type != "adam" && type != "adamw" && type != "fusedadam" && type != "deepspeedcpuadam")

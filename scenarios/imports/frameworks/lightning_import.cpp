@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/deepspeed_import.hpp"
 #include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
@@ -174,12 +175,7 @@ ImportedScenario import_lightning(const ImportSource& source, const PlanImportOp
   if (plan.job.parallel.data == 1) plan.job.parallel.zero = 0;
   if (plan.job.parallel.zero_group > plan.job.parallel.data || plan.job.parallel.zero == 0)
     plan.job.parallel.zero_group = 0;
-  if (reader.deepspeed())
-    choose_stack(plan, plan.job.parallel.zero == 3 ? "fsdp2" : "megatron-deepspeed",
-                 plan.job.parallel.zero == 3
-                     ? "since of DeepSpeed's ZeRO-3 of today no run was measured and FSDP2 gathers "
-                       "and scatters alike"
-                     : "DeepSpeed's optimizer and data parallelism");
+  if (reader.deepspeed()) choose_deepspeed_release(plan);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);
 }

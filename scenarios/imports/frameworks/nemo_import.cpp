@@ -35,6 +35,7 @@ constexpr auto renamed_values = std::to_array<Rename>({
     {"hidden_dropout", "hidden-dropout"},
     {"hidden_size", "hidden-size"},
     {"kv_channels", "kv-channels"},
+    {"layernorm_epsilon", "norm-epsilon"},
     {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
     {"max_position_embeddings", "max-position-embeddings"},
     {"micro_batch_size", "micro-batch-size"},
@@ -45,6 +46,9 @@ constexpr auto renamed_values = std::to_array<Rename>({
     {"num_moe_experts", "num-experts"},
     {"override_vocab_size", "vocab-size"},
     {"pipeline_model_parallel_size", "pipeline-model-parallel-size"},
+    {"rotary_base", "rotary-base"},
+    {"rotary_percentage", "rotary-percent"},
+    {"seq_len_interpolation_factor", "rotary-seq-len-interpolation-factor"},
     {"tensor_model_parallel_size", "tensor-model-parallel-size"},
     {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
 });

@@ -149,7 +149,7 @@ void TuningReader::read_batch() {
   int steps = accumulation_.value_or(1);
   // ms-swift fills a step up to 16 sequences (swift/llm/argument/train_args.py).
   if (!accumulation_ && framework_ == TuningFramework::swift) {
-    steps = std::max(1, 16 / (training.micro_batch * job_.parallel.data));
+    steps = std::max(1, static_cast<int>(16.0 / training.micro_batch / job_.parallel.data));
     assume(fmt::format("{} micro-batches per step, which ms-swift makes of 16 sequences", steps));
   }
   read_packing();

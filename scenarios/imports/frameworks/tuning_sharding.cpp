@@ -188,9 +188,13 @@ void TuningReader::read_layout(const Host& host) {
   const int copies = degree("dp_replicate_size", "dp_replicate_size").value_or(1);
   const int shards = degree("dp_shard_size", "dp_shard_size").value_or(0);
   parallel.context = read_context();
-  const int replica = parallel.tensor * parallel.context;
-  const int gpus =
-      gpus_for(size, replica * copies * std::max(1, shards), host.gpus, options_, plan_.notes);
+  const double ranks = 1.0 * parallel.tensor * parallel.context * copies * std::max(1, shards);
+  if (ranks > 1e6) {
+    parallel.tensor = parallel.context = 1;
+    return refuse({"dp_shard_size", "parallelism_config", "tensor_parallel_size"},
+                  "asks for more than 1,000,000 GPUs");
+  }
+  const int gpus = gpus_for(size, static_cast<int>(ranks), host.gpus, options_, plan_.notes);
   read_ranks(gpus, copies, shards);
   if (hybrid_ && parallel.data > host.gpus) parallel.zero_group = host.gpus;
   // PyTorch's FSDP with one rank shards nothing.

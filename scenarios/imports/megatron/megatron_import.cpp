@@ -18,8 +18,11 @@ namespace {
 /// Arguments that leave memory as it is but change what a step takes, in ways that have no term.
 constexpr auto changes_time = std::to_array<std::string_view>({
     "batch-p2p-communication",
+    "ddp-bucket-size",
+    "ddp-num-buckets",
     "delay-wgrad-compute",
     "disable-bf16-reduced-precision-matmul",
+    "empty-unused-memory-level",
     "hierarchical-context-parallel-sizes",
     "high-priority-stream-groups",
     "moe-enable-deepep",
@@ -31,12 +34,18 @@ constexpr auto changes_time = std::to_array<std::string_view>({
     "no-bias-gelu-fusion",
     "no-persist-layer-norm",
     "no-rope-fusion",
+    "optimizer-cpu-offload-d2h",
+    "overlap-cpu-optimizer-d2h-h2d",
     "overlap-dispatch-backward-with-experts-wgrad",
     "overlap-p2p-communication-warmup-flush",
     "overlap-param-gather-with-optimizer-step",
+    "pin-cpu-grads",
+    "pin-cpu-params",
+    "reset-attention-mask",
     "use-fused-weighted-squared-relu",
     "use-nccl-ub",
     "use-sharp",
+    "use-torch-optimizer-for-cpu-offload",
     "use-transformer-engine-op-fuser",
 });
 
@@ -293,6 +302,13 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   else
     choose_stack(plan, "megatron-core-local",
                  "Megatron-Core without Transformer Engine, as --transformer-impl says");
+  const bool alone = source.framework != "Megatron-DeepSpeed";
+  if (const auto file = found.arguments.find("deepspeed_config");
+      mapping.deepspeed && alone && file != found.arguments.end())
+    plan.notes.assumed.push_back(
+        fmt::format("what the DeepSpeed file {} says was not read: import deepspeed {} --arguments "
+                    "with these",
+                    in_quotes(file->second), in_quotes(file->second)));
   plan.job.name = plan.job.model.name = name_of_source(source.name);
   for (const std::string& message : in.errors()) report.add(message);
   if (diagnostics.count() != before) return std::nullopt;

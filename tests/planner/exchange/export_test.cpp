@@ -316,6 +316,26 @@ TEST_CASE("data-parallel plans survive the way to DeepSpeed and back", "[planner
   }
 }
 
+TEST_CASE("DeepSpeed's file has the share of the optimizer that is offloaded, and lists the rest",
+          "[planner][export]") {
+  const Scenario scenario = changed(
+      "llama3-8b-8xh100.yaml", {"parallel.zero=3", "parallel.tensor=1", "parallel.sequence=false",
+                                "memory.offload=optimizer", "memory.offload_share=0.5",
+                                "memory.fused_loss=true", "training.hidden_dropout=0.1"});
+  const Exported exported = export_deepspeed(scenario);
+  PlanImportOptions options = same_machine(scenario.job);
+  options.model = "llama3-8b";
+  options.sequence = scenario.job.training.sequence;
+  const Job back =
+      import_framework(Framework::deepspeed, exported.text, "exported", options).scenario.job;
+  CHECK(back.memory.offload == OffloadKind::optimizer);
+  CHECK(back.memory.offload_share == 0.5);
+  std::string listed;
+  for (const std::string& sentence : exported.left_out) listed += sentence + "\n";
+  CHECK(listed.find("memory.fused_loss: true") != std::string::npos);
+  CHECK(listed.find("training.hidden_dropout") != std::string::npos);
+}
+
 TEST_CASE("sharded gradients under a pipeline are exported to torchtitan alone",
           "[planner][export]") {
   for (const char* zero : {"parallel.zero=2", "parallel.zero=3"}) {

@@ -2,6 +2,8 @@
 // Arguments of published recipes, as they stand.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "scenarios/imports/frameworks/frameworks.hpp"
 
 namespace foretrain {
@@ -70,6 +72,19 @@ TEST_CASE("types of Megatron-FSDP's gradients are one type", "[scenarios][import
         Precision::bf16);
   CHECK_THROWS_WITH(recipe(fsdp + half + "--megatron-fsdp-grad-comm-dtype fp32"),
                     Catch::Contains("megatron-fsdp-grad-comm-dtype"));
+}
+
+TEST_CASE("arguments with a small effect are not said to have none", "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 1024;
+  const PlanNotes notes =
+      import_framework(
+          Framework::megatron,
+          std::string(deepseek_v3) + "--ddp-bucket-size 40000000 --empty-unused-memory-level 1\n",
+          "run", options)
+          .notes;
+  for (const char* name : {"ddp-bucket-size", "empty-unused-memory-level"})
+    CHECK(std::count(notes.approximated.begin(), notes.approximated.end(), name) == 1);
 }
 
 TEST_CASE("types of a precision-aware optimizer are read", "[scenarios][import]") {

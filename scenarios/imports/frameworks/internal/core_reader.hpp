@@ -36,6 +36,8 @@ class CoreReader {
   void put(const std::string& argument, const std::string& path);
   [[nodiscard]] bool on(const std::string& path, bool otherwise);
   void read_field(const std::string& group, const std::string& name);
+  /// Refuses a switch that stands on the side that is not modelled.
+  void refuse_if(const std::string& path, bool side);
   void read_model_field(const std::string& group, const std::string& name);
   void read_shape(const std::string& group);
   void read_named_precision(const std::string& name);

@@ -23,6 +23,46 @@ has out '"gpus": 384'
 run 0 import megatron --gpus 16 -- --num-layers 24 --hidden-size 1024 --num-attention-heads 16 \
   --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 4 --global-batch-size 64 --bf16
 has out 'hosts: 2'
+
+# The road that most people take: TrainingArguments with DeepSpeed's JSON, or with accelerate's YAML.
+cat >args.yaml <<'END'
+model_name_or_path: meta-llama/Llama-2-7b-hf
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 4
+bf16: true
+gradient_checkpointing: true
+max_length: 4096
+END
+cat >zero3.json <<'END'
+{"zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}, "bf16": {"enabled": "auto"},
+ "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto",
+ "train_batch_size": "auto", "gradient_clipping": "auto"}
+END
+cat >accelerate.yaml <<'END'
+distributed_type: FSDP
+mixed_precision: bf16
+num_processes: 8
+use_cpu: false
+fsdp_config: {fsdp_version: 2, fsdp_activation_checkpointing: true, fsdp_offload_params: false}
+END
+for beside in zero3.json accelerate.yaml; do
+  run 0 import transformers args.yaml "$beside" --gpus 8 --out road.yaml --force
+  has road.yaml 'zero: 3'
+  has road.yaml 'global_batch: 64'
+  has road.yaml 'granularity: full'
+  run 0 simulate road.yaml
+  has out 'FITS'
+done
+{ cat args.yaml && echo 'deepspeed: zero3.json'; } >named.yaml
+run 0 import transformers named.yaml --gpus 8
+has out 'zero: 3'
+run 0 import transformers accelerate.yaml --model llama2-7b --sequence 2048 --micro-batch 1 \
+  --accumulation 2
+has out 'global_batch: 16'
+echo '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}' >other.json
+run 2 import transformers args.yaml other.json --gpus 8
+has err 'other.json:1'
+has err 'per_device_train_batch_size of args.yaml:2'
 run 2 import megatron nowhere.sh
 has err "there is no file 'nowhere.sh'"
 run 2 import megatron -- --num-layers 24 --magic 3

@@ -43,12 +43,14 @@ has err "absent.log"
 printf 'no log\n' >words.log
 run 2 import log words.log
 has err "words.log: no training log of a known format"
-printf 'a\0b' >bytes.log
+printf 'a\1\2\0b' >bytes.log
 run 2 import log bytes.log
 has err "bytes.log:1"
 
 # From a pipe, as of a compressed log.
 run 0 import log <(cat "$log")
+has out "records     2"
+run 0 import log <(gzip -c "$log")
 has out "records     2"
 
 run 0 import log --help

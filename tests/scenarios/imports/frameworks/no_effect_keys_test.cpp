@@ -186,8 +186,6 @@ const Pairs& excuses() {
       {"tensor_parallel_plan.*", "torchtune has one plan per model; the degree is read"},
       {"data_shared_file_system", "who tokenises, before training"},
       {"rope_scaling", "angles of the same kernel (positions by table)"},
-      {"model.rotary_base", "angles of the same kernel"},
-      {"model.rotary_percentage", "angles of the same kernel"},
       {"model.fp8_margin", "scales"},
       {"model.fp8_interval", "scales"},
       {"model.fp8_amax_history_len", "scales"},

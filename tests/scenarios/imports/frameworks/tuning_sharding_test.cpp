@@ -151,6 +151,11 @@ TEST_CASE("degrees of accelerate and Axolotl are read", "[scenarios][fine-tuning
   const std::string wrong = sharding_refusal(
       Framework::axolotl, std::string(axolotl_arguments) + "fsdp_version: 2\ndp_shard_size: 3\n");
   CHECK(has(wrong, "args.yaml:5:16: dp_shard_size"));
+  CHECK(has(sharding_refusal(Framework::axolotl,
+                             std::string(axolotl_arguments) +
+                                 "tensor_parallel_size: 99999\ndp_shard_size: 99999\n"
+                                 "dp_replicate_size: 99999\ncontext_parallel_size: 1024\n"),
+            "more than 1,000,000 GPUs"));
   CHECK(sharded_job(Framework::swift, "model: Qwen/Qwen3-8B\nsequence_parallel_size: 4\n")
             .communication.context_exchange == ContextExchange::all_to_all);
 }
