@@ -33,7 +33,8 @@ has out '"8 x my-gpu, nvswitch 900 GB/s per GPU, 8 x 400 Gbit/s out"'
 # One usable memory: the relative's share of the capacity, in the summary and in what is inherited.
 run 0 show devices my-gpu --catalog my-gpu.yaml
 has out "265.76 GiB usable"
-has out "b200:6 x 1.6 (memory.capacity of the datasheets)"
+has out "285.4 GB"
+has out "b200:6 x 1.49 (memory.capacity of the datasheets)"
 lacks out "178.35"
 run 0 show hosts --catalog "my machines/other-gpu.yaml"
 has out "other-gpu"
