@@ -14,8 +14,9 @@
 namespace foretrain {
 namespace {
 
-constexpr int most_hosts = 1'000'000;  // as the scenario reader allows
-constexpr int most_times = 8;          // the machine
+constexpr int most_hosts = 1'000'000;        // as the scenario reader allows
+constexpr int most_times = 8;                // the machine
+constexpr double worth_more_settings = 0.8;  // of the step with few
 
 /// A job on its way to fit, with the settings that lead there.
 struct Candidate {
@@ -169,10 +170,21 @@ std::vector<Change> on_more_hosts(const Scenario& scenario, const SearchLimits& 
   return {};
 }
 
+/// A layout that costs far less than the best of few changes comes before them.
+void add_cheaper_layout(const Job& job, const SearchLimits& limits, std::vector<Change>& found) {
+  const auto layouts = layouts_that_fit(job, job, limits, PlanScope::run);
+  if (layouts.empty()) return;
+  const Seconds step = layouts.front().step.value();
+  if (std::all_of(found.begin(), found.end(),
+                  [&](const Change& change) { return step < worth_more_settings * *change.step; }))
+    found.push_back(layouts.front());
+}
+
 /// The fewest settings first, then every layout of this machine, then money.
 std::vector<Change> cheapest_changes(const Scenario& scenario, const SearchLimits& limits,
                                      PlanScope scope) {
   std::vector<Change> found = few_changes(scenario.job, limits, scope);
+  if (!found.empty() && scope == PlanScope::run) add_cheaper_layout(scenario.job, limits, found);
   if (found.empty()) found = layouts_that_fit(scenario.job, scenario.job, limits, scope);
   if (found.empty()) found = on_more_hosts(scenario, limits, scope);
   std::stable_sort(found.begin(), found.end(), [](const Change& a, const Change& b) {

@@ -129,6 +129,10 @@ TEST_CASE("remedies move every axis of a plan before they ask for hosts", "[plan
   const FitReport fit = judge_fit(scenario);
   REQUIRE(fit.verdict == FitVerdict::does_not_fit);
   REQUIRE_FALSE(fit.changes.empty());
+  // Tensor ranks over eight hosts cost most of the step: one change of expert ranks fits, and a
+  // layout within hosts comes before it.
+  CHECK(fit.changes.front().text().find("parallel.tensor=8") != std::string::npos);
+  CHECK(fit.changes.front().step->value() < 0.8 * fit.changes.at(1).step->value());
   for (const Change& change : fit.changes) {
     CAPTURE(change.text());
     CHECK(change.text().find("cluster.hosts") == std::string::npos);
