@@ -2,6 +2,8 @@
 // Deployments of scenarios under their load; searches over them.
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
