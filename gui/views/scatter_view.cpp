@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/base/percentile.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {
@@ -87,11 +86,9 @@ ChartHeadline ScatterView::headline() const {
         QString::number(fold_count(measured_->left_out, left_out->axis)),
         to_text(measured_->fitted));
   }
-  std::vector<double> errors;
-  for (const RecordCheck* check : points_) errors.push_back(std::abs(check->error()));
   line.detail += u"drawn: %1 steps by profiles that were fitted on them, half within %2"_s.arg(
       to_text(with_thousands(static_cast<std::int64_t>(points_.size()))),
-      to_text(percent_text(percentile_of(errors, 0.5))));
+      to_text(percent_text(median_error(points_))));
   return line;
 }
 
@@ -181,9 +178,9 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
   const double row = line_height(small_font()) + 4.0;
   double y = area.top();
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    std::vector<double> errors;
+    std::vector<const RecordCheck*> of_group;
     for (const RecordCheck* check : points_)
-      if (check->group == groups_[group]) errors.push_back(std::abs(check->error()));
+      if (check->group == groups_[group]) of_group.push_back(check);
     if (y + 2.0 * row > area.bottom() - 4.0 * row) break;
     canvas.painter().setPen(Qt::NoPen);
     canvas.painter().setBrush(paint_of(group));
@@ -194,8 +191,8 @@ void ScatterView::draw_side(Canvas& canvas, const QRectF& area) const {
                 {bold(small_font()), theme().text}, area.width() - 20.0);
     canvas.text({area.left() + 20.0, y + row}, Qt::AlignLeft | Qt::AlignTop,
                 u"%1 runs, median error %2"_s.arg(
-                    to_text(with_thousands(static_cast<std::int64_t>(errors.size()))),
-                    to_text(percent_text(percentile_of(errors, 0.5)))),
+                    to_text(with_thousands(static_cast<std::int64_t>(of_group.size()))),
+                    to_text(percent_text(median_error(of_group)))),
                 {small_font(), theme().muted}, area.width() - 20.0);
     y += 2.0 * row + 8.0;
   }

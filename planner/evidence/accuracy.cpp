@@ -11,6 +11,7 @@
 
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/run_catalog.hpp"
+#include "models/base/percentile.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
@@ -123,6 +124,12 @@ std::vector<LeftOutError> left_out_errors(const LeftOut& left_out) {
     std::move(own.begin(), own.end(), std::back_inserter(lines));
   }
   return lines;
+}
+
+double median_error(const std::vector<const RecordCheck*>& checks) {
+  std::vector<double> sizes;
+  for (const RecordCheck* check : checks) sizes.push_back(std::abs(check->error()));
+  return median_of(std::move(sizes));
 }
 
 std::string left_out_csv(const std::vector<LeftOutError>& lines) {

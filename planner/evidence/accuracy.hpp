@@ -60,6 +60,8 @@ struct AccuracyFilter {
 /// A table per axis of mean and median errors, left out beside fitted.
 [[nodiscard]] std::string accuracy_text(const std::vector<LeftOutError>& lines,
                                         const AccuracyFilter& filter, const TextStyle& style);
+/// Median of the sizes of their errors. @pre not empty
+[[nodiscard]] double median_error(const std::vector<const RecordCheck*>& checks);
 /// Errors by axis and kind of run, folds beside their total, what the shipped profiles reach and
 /// what is aimed at, as an SVG document.
 [[nodiscard]] std::string accuracy_svg(const std::vector<LeftOutError>& lines);

@@ -240,7 +240,7 @@ void mark_front(std::vector<ServingPoint>& points) {
 }
 
 /// Served without end: neither the first requests, which come at once, nor the last ones, beside
-/// which clients fall silent, are counted. A request's mean time is the warm-up, three are counted.
+/// which clients fall silent, are counted. Two mean times of a request warm up, six are counted.
 void set_steady(Trial& trial, ServingPlan& plan) {
   plan.warm_up = plan.duration = Seconds{};
   plan.load.requests = std::max(8, 2 * plan.load.concurrency);
@@ -248,8 +248,8 @@ void set_steady(Trial& trial, ServingPlan& plan) {
   plan.load.requests = 20'000'000;  // the time ends it
   // In digits that a command line repeats.
   const Seconds round{std::strtod(fmt::format("{:.3g}", each).c_str(), nullptr)};
-  plan.warm_up = round;
-  plan.duration = 4.0 * round;
+  plan.warm_up = 2.0 * round;
+  plan.duration = 8.0 * round;
 }
 
 /// One replica with more and more clients, until more bring nothing.

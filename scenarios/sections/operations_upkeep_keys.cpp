@@ -45,8 +45,7 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
           &Operations::checkpoint, &CheckpointFacts::stall),
       left_out({.path = "operations.checkpoint.mode",
                 .help = "sync stops training until it is written, async writes a copy in the "
-                        "background; left "
-                        "out, async with a warning that tells what sync would cost.",
+                        "background; left out, async with a warning that has the cost of sync.",
                 .example = "async"},
                &Operations::checkpoint_mode),
       group<Operations>("operations.storage", "What checkpoints and training data share."),

@@ -182,7 +182,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
                  "gpus: largest machine to try (default: 16 times the scenario's)")
       ->type_name("N");
   app.add_option("--time-limit", options.time_limit,
-                 "gpus: tell what is known after so many seconds")
+                 "gpus: stop after so many seconds and print what is known")
       ->type_name("SECONDS");
   add_room_options(app, options.room);
   app.add_option("--exposed", options.exposed,

@@ -107,6 +107,6 @@ TEST_CASE("Markdown cells cannot break their table", "[planner][markdown]") {
 
 TEST_CASE("Markdown tells why a plan cannot run", "[planner][markdown]") {
   const std::string text = report_markdown(fixtures::illegal());
-  CHECK(text.find("not feasible") != std::string::npos);
+  CHECK(text.find("NOT A LEGAL PLAN") != std::string::npos);
   CHECK(text.find("kv-heads-divide-tensor") != std::string::npos);
 }

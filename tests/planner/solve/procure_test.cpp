@@ -152,7 +152,7 @@ TEST_CASE("procure: prices and energies are ranges, and overlap is said of every
   REQUIRE(overlap);
   CHECK(*overlap == std::vector<std::size_t>{2});
   const std::string text = procure_text(result);
-  CHECK(text.find("overlaps with that of same: what was measured leaves") != std::string::npos);
+  CHECK(text.find("overlaps with that of same: treat this as a tie") != std::string::npos);
   CHECK(text.find("energy in kWh at the meter") != std::string::npos);
   const auto json = nlohmann::json::parse(procure_json(result));
   CHECK(json.at("overlap_with_first") == nlohmann::json::array({"same"}));
