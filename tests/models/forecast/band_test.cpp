@@ -177,6 +177,8 @@ TEST_CASE("band: kin that disagrees widens 16-bit training, and is named", "[mod
   }));
   job.training.precision = Precision::fp8;
   job.device_profile.gemm[Precision::fp8] = job.device_profile.gemm.at(Precision::bf16);
+  Device& device = job.cluster.host.device;
+  device.peak[Precision::fp8] = device.peak_of(Precision::bf16);
   CHECK_FALSE(has_part(job, "device family"));
 }
 

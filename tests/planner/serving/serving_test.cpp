@@ -144,12 +144,13 @@ TEST_CASE("latency against throughput: the front falls, and its points come agai
     last = &point;
   }
   REQUIRE(last != nullptr);
-  // Steady serving, not a run that fills and drains: four times as long says the same.
+  // Steady serving, not a run that fills and drains: four times as long says the same, but for what
+  // lengths drawn at random scatter within six mean times.
   std::vector<std::string> longer = overrides_of(*last, *scenario.serving);
   longer.push_back(fmt::format("serving.duration={} s", 4.0 * last->plan.duration.value()));
   CHECK(
       study_serving(serving_scenario("gpt-oss-120b-1xh100", longer)).summary.output_tokens_per_s ==
-      Approx(last->summary.output_tokens_per_s).epsilon(0.03));
+      Approx(last->summary.output_tokens_per_s).epsilon(0.06));
   const ServingReport again = study_serving(
       serving_scenario("gpt-oss-120b-1xh100", overrides_of(*last, *scenario.serving)));
   CHECK(again.summary.output_tokens_per_s == last->summary.output_tokens_per_s);
