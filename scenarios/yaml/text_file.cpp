@@ -82,7 +82,7 @@ std::optional<std::string> read_text_file(const std::filesystem::path& file,
   const auto fail = [&](const std::string& why) {
     if (asked_by.mark.file)
       diagnostics.add(asked_by.mark, asked_by.path,
-                      fmt::format("cannot read {}: {}", in_quotes(name), why));
+                      fmt::format("cannot read '{}': {}", escaped(name), why));
     else
       diagnostics.add({name, 0, 0, {}, why});
     return std::nullopt;

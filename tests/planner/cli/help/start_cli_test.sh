@@ -141,10 +141,10 @@ cp "$program" alone/bin/foretrain
 whole=$program
 program=$work/alone/bin/foretrain
 run 0 simulate "$scenario" --engine path
-for command in "simulate $root/scenarios/effects/base.yaml --engine event" \
-  "collective --op all_reduce --hosts 2 --host dgx-h100"; do
-  # shellcheck disable=SC2086  # words of a command
-  run 2 $command
+for command in simulate collective; do
+  words=(simulate "$root/scenarios/effects/base.yaml" --engine event)
+  [[ $command == simulate ]] || words=(collective --op all_reduce --hosts 2 --host dgx-h100)
+  run 2 "${words[@]}"
   has err "package foretrain-event"
   lacks err "internal error"
 done
