@@ -91,7 +91,7 @@ class Ranking {
   }
 
   /// @param b null: the first alone
-  double ln_signs(const Hypothesis& a, const Hypothesis* b) const {
+  [[nodiscard]] double ln_signs(const Hypothesis& a, const Hypothesis* b) const {
     double ln = 0.0;
     for (const SignSeen& sign : signs_) {
       std::optional<double> rate = own_rate(a, sign.sign);
@@ -109,7 +109,7 @@ class Ranking {
     return one.hypothesis->id == as_forecast_id || one.hypothesis->id == unexplained_id;
   }
 
-  double ln_of(const WeighedHypothesis& one, const ExpectedRun& run) const {
+  [[nodiscard]] double ln_of(const WeighedHypothesis& one, const ExpectedRun& run) const {
     if (one.hypothesis->id != unexplained_id) return ln_likelihood(measured_, run, error_);
     double ln = 0.0;
     for (const ComparedQuantity& quantity : plain_) ln += ln_unexplained(quantity);
@@ -138,7 +138,7 @@ class Ranking {
     normalise(lns);
   }
 
-  double ln_pair(const WeighedHypothesis& a, const WeighedHypothesis& b) const {
+  [[nodiscard]] double ln_pair(const WeighedHypothesis& a, const WeighedHypothesis& b) const {
     std::vector<double> each;
     for (const Variation& one : a.variations)
       for (const Variation& other : b.variations)
@@ -188,7 +188,7 @@ class Ranking {
     return std::min(1.0, sum);
   }
 
-  RankedCause cause_of(const WeighedHypothesis& one) const {
+  [[nodiscard]] RankedCause cause_of(const WeighedHypothesis& one) const {
     RankedCause cause;
     cause.id = one.hypothesis->id;
     cause.title = one.hypothesis->title;
