@@ -160,7 +160,7 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
   for (std::size_t i = 0; i < files.size(); ++i)
     if (files[i].stream.binary)
       report(names[i], static_cast<int>(std::min(files[i].stream.zero_line, 1'000'000'000L)),
-             "binary data: a log is text", diagnostics);
+             "binary data; a log is a text file", diagnostics);
   if (!diagnostics.empty()) return log;
   RunOfFiles run(log, files);
   run.read();

@@ -24,13 +24,13 @@ QString span_text(const QString& low, const QString& high) {
   return tr("%1 to %2").arg(same ? low.section(QLatin1Char(' '), 0, 0) : low, high);
 }
 
-Tone card_tone(RunVerdict verdict) {
+Tone card_tone(Verdict verdict) {
   switch (verdict) {
-    case RunVerdict::safe:
+    case Verdict::safe:
       return Tone::good;
-    case RunVerdict::at_risk:
+    case Verdict::at_risk:
       return Tone::caution;
-    case RunVerdict::no:
+    case Verdict::no:
       break;
   }
   return Tone::bad;

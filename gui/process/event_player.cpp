@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/process/event_player.hpp"
+#include "planner/answer/step_part.hpp"
 
 #include <QCoreApplication>
 #include <QFileInfo>
@@ -35,19 +36,8 @@ QString beside_or_in_path() {
 
 TimeBreakdown breakdown_of(const Json& json) {
   TimeBreakdown b;
-  const std::array<std::pair<const char*, Seconds*>, 12> parts{{{"compute_s", &b.compute},
-                                                                {"recompute_s", &b.recompute},
-                                                                {"tensor_s", &b.tensor},
-                                                                {"context_s", &b.context},
-                                                                {"expert_s", &b.expert},
-                                                                {"pipeline_s", &b.pipeline},
-                                                                {"bubble_s", &b.bubble},
-                                                                {"data_s", &b.data},
-                                                                {"optimizer_s", &b.optimizer},
-                                                                {"input_s", &b.input},
-                                                                {"launch_s", &b.launch},
-                                                                {"imbalance_s", &b.imbalance}}};
-  for (const auto& [key, part] : parts) *part = Seconds{json.at(key).get<double>()};
+  for (const StepPart& part : step_parts())
+    b.*part.time = Seconds{json.at(std::string(part.key)).get<double>()};
   return b;
 }
 

@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "gui/views/memory_view.hpp"
+#include "planner/answer/memory_part.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/memory_looks.hpp"
 
 namespace foretrain::gui {
 
@@ -101,8 +101,8 @@ ChartHeadline CourseView::headline() const {
 
 void CourseView::draw(Canvas& canvas, const QRectF& area) {
   std::vector<LegendEntry> entries;
-  for (const MemoryLook& look : memory_looks)
-    entries.push_back({memory_colour(theme(), look), QLatin1String(look.name)});
+  for (const MemoryPart& look : memory_parts())
+    entries.push_back({memory_colour(theme(), look), QLatin1String(look.key)});
   const double below = legend_height(area.width(), entries) + 4.0;
   const QRectF plot = plot_inside(area.adjusted(0.0, 0.0, 0.0, -below), u"0000"_s);
   const Bytes top = 1.1 * max(memory().usable, course_->points[course_->peak].total());
@@ -162,7 +162,7 @@ void CourseView::draw_areas(Canvas& canvas, const QRectF& plot) const {
       area << QPointF{plot.left() + static_cast<double>(column) + 0.5, y_.at(highest[column][c])};
     area << QPointF{plot.right(), y_.at(highest.back()[c])} << plot.bottomRight();
     area[1].setX(plot.left());
-    canvas.painter().setBrush(memory_colour(theme(), memory_looks[c]));
+    canvas.painter().setBrush(memory_colour(theme(), memory_parts()[c]));
     canvas.painter().drawPolygon(area);
   }
   canvas.painter().setBrush(Qt::NoBrush);
@@ -221,7 +221,7 @@ void CourseView::mouseMoveEvent(QMouseEvent* event) {
   QStringList lines;
   for (std::size_t c = memory_categories; c-- > 0;)
     if (now.of[c] > Bytes{})
-      lines << QLatin1String(memory_looks[c].name) + u"\t"_s + size_label(now.of[c], units());
+      lines << QLatin1String(memory_parts()[c].key) + u"\t"_s + size_label(now.of[c], units());
   lines << u"micro-batches held\t"_s + QString::number(now.alive, 'f', 1);
   tip().show_at(event->position(),
                 u"%1 at %2"_s.arg(size_label(now.total(), units()), time_label(time, units())),
@@ -249,7 +249,7 @@ void CourseView::keyPressEvent(QKeyEvent* event) {
 QString CourseView::csv() const {
   if (!missing().isEmpty()) return {};
   QString text = u"time_s"_s;
-  for (const MemoryLook& look : memory_looks) text += u",%1_bytes"_s.arg(QLatin1String(look.key));
+  for (const MemoryPart& look : memory_parts()) text += u",%1_bytes"_s.arg(QLatin1String(look.key));
   text += u",micro_batches\n"_s;
   for (const MemoryPoint& point : course_->points) {
     text += QString::number(point.time.value(), 'g', 17);

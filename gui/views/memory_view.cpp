@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gui/views/chart_scale.hpp"
-#include "planner/text/memory_looks.hpp"
+#include "planner/answer/memory_part.hpp"
 
 namespace foretrain::gui {
 
@@ -25,7 +25,7 @@ QString stage_name(const MemoryForecast& memory, int stage) {
 
 }  // namespace
 
-QColor memory_colour(const Theme& theme, const MemoryLook& look) {
+QColor memory_colour(const Theme& theme, const MemoryPart& look) {
   return colour_of(theme, look.paint);
 }
 
@@ -80,8 +80,8 @@ void MemoryView::draw(Canvas& canvas, const QRectF& area) {
                              -2.0 * label - 10.0);
   std::vector<LegendEntry> entries;
   if (!side) {
-    for (const MemoryLook& look : memory_looks)
-      entries.push_back({memory_colour(theme(), look), QLatin1String(look.name)});
+    for (const MemoryPart& look : memory_parts())
+      entries.push_back({memory_colour(theme(), look), QLatin1String(look.key)});
     frame.plot.setBottom(frame.plot.bottom() - legend_height(area.width(), entries) - 6.0);
   }
   if (frame.plot.height() < 40.0) return;
@@ -124,7 +124,7 @@ void MemoryView::draw_stack(Canvas& canvas, const Frame& frame, const StageMemor
         veiled(theme().accent, 0.12), theme().radius);
   Bytes sum;
   double lower = std::round(frame.y.at(0.0));
-  for (const MemoryLook& look : memory_looks) {
+  for (const MemoryPart& look : memory_parts()) {
     const Bytes size = stage.*look.size;
     if (size <= Bytes{}) continue;
     sum += size;
@@ -133,13 +133,13 @@ void MemoryView::draw_stack(Canvas& canvas, const Frame& frame, const StageMemor
     const bool over = hovered() == static_cast<int>(marks().size());
     const bool other =
         selection().kind == Selection::Kind::part && selection().part != QLatin1String(look.key) &&
-        std::any_of(memory_looks.begin(), memory_looks.end(),
+        std::any_of(memory_parts().begin(), memory_parts().end(),
                     [&](const auto& l) { return selection().part == QLatin1String(l.key); });
     const QColor paint = memory_colour(theme(), look);
     canvas.box(area, over ? blend(paint, theme().text, 0.18) : other ? veiled(paint, 0.35) : paint);
     if (area.height() > 3.0)  // a hair of ground tells neighbours apart
       canvas.line({x, upper + 0.5}, {x + frame.bar, upper + 0.5}, theme().surface);
-    ChartMark mark{area, u"%1, stage %2"_s.arg(QLatin1String(look.name)).arg(stage.stage), {}, {}};
+    ChartMark mark{area, u"%1, stage %2"_s.arg(QLatin1String(look.key)).arg(stage.stage), {}, {}};
     mark.lines.push_back(size_label(size, units()) + u"\t"_s +
                          to_text(percent_text(size / stage.peak)));
     for (const MemoryRow& row : stage.rows)
@@ -222,12 +222,12 @@ void MemoryView::draw_side(Canvas& canvas, const QRectF& area) {
     y += row;
   };
   // In the order of the stack, seen from above.
-  for (std::size_t i = memory_looks.size(); i-- > 0;) {
-    const MemoryLook& look = memory_looks[i];
+  for (std::size_t i = memory_parts().size(); i-- > 0;) {
+    const MemoryPart& look = memory_parts()[i];
     if (stage.*look.size <= Bytes{} || y + 3.0 * row > area.bottom()) continue;
     canvas.box({area.left(), y + (line_height(small_font()) - 10.0) / 2.0, 10.0, 10.0},
                memory_colour(theme(), look), 2.0);
-    entry(QLatin1String(look.name), stage.*look.size, theme().muted, small_font());
+    entry(QLatin1String(look.key), stage.*look.size, theme().muted, small_font());
   }
   canvas.line({area.left(), y - 3.0}, {area.right(), y - 3.0}, theme().border);
   y += 3.0;
@@ -246,11 +246,11 @@ void MemoryView::draw_side(Canvas& canvas, const QRectF& area) {
 QString MemoryView::csv() const {
   if (!missing().isEmpty()) return {};
   QString text = u"stage"_s;
-  for (const MemoryLook& look : memory_looks) text += u",%1_bytes"_s.arg(QLatin1String(look.key));
+  for (const MemoryPart& look : memory_parts()) text += u",%1_bytes"_s.arg(QLatin1String(look.key));
   text += u",peak_bytes\n"_s;
   for (const StageMemory& stage : memory().stages) {
     text += QString::number(stage.stage);
-    for (const MemoryLook& look : memory_looks)
+    for (const MemoryPart& look : memory_parts())
       text += u",%1"_s.arg((stage.*look.size).value(), 0, 'f', 0);
     text += u",%1\n"_s.arg(stage.peak.value(), 0, 'f', 0);
   }

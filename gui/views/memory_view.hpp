@@ -2,12 +2,12 @@
 #pragma once
 
 #include "gui/views/chart_view.hpp"
-#include "planner/text/memory_looks.hpp"
+#include "planner/answer/memory_part.hpp"
 
 namespace foretrain::gui {
 
 /// The colour of a category of memory, the same in every view.
-[[nodiscard]] QColor memory_colour(const Theme& theme, const MemoryLook& look);
+[[nodiscard]] QColor memory_colour(const Theme& theme, const MemoryPart& look);
 
 /// Device memory of every pipeline stage as a stack of its categories, with the lines of what a
 /// process can get and of what the device has. The legend carries the sizes of the picked stage,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -102,18 +103,28 @@ struct TimeBreakdown {
   Seconds launch;
   Seconds imbalance;
 
-  [[nodiscard]] Seconds total() const {
-    return compute + recompute + tensor + context + expert + pipeline + bubble + data + optimizer +
-           input + launch + imbalance;
-  }
-
-  TimeBreakdown& operator*=(double factor) {
-    for (Seconds* part : {&compute, &recompute, &tensor, &context, &expert, &pipeline, &bubble,
-                          &data, &optimizer, &input, &launch, &imbalance})
-      *part *= factor;
-    return *this;
-  }
+  [[nodiscard]] Seconds total() const;
+  TimeBreakdown& operator*=(double factor);
 };
+
+/// Every part of a step, in the order in which total() adds them.
+inline constexpr std::array time_parts{
+    &TimeBreakdown::compute, &TimeBreakdown::recompute, &TimeBreakdown::tensor,
+    &TimeBreakdown::context, &TimeBreakdown::expert,    &TimeBreakdown::pipeline,
+    &TimeBreakdown::bubble,  &TimeBreakdown::data,      &TimeBreakdown::optimizer,
+    &TimeBreakdown::input,   &TimeBreakdown::launch,    &TimeBreakdown::imbalance};
+static_assert(sizeof(TimeBreakdown) == time_parts.size() * sizeof(Seconds));
+
+inline Seconds TimeBreakdown::total() const {
+  Seconds sum;
+  for (const auto part : time_parts) sum += this->*part;
+  return sum;
+}
+
+inline TimeBreakdown& TimeBreakdown::operator*=(double factor) {
+  for (const auto part : time_parts) this->*part *= factor;
+  return *this;
+}
 
 struct StepForecast {
   Seconds time;
@@ -150,10 +161,21 @@ struct RunSplit {
   Seconds planned;      ///< stops that were announced
   Seconds waiting;      ///< for hosts: queue, repairs, preempted capacity
 
-  [[nodiscard]] Seconds total() const {
-    return steps + evaluation + checkpoints + slow + lost + detection + restart + planned + waiting;
-  }
+  [[nodiscard]] Seconds total() const;
 };
+
+/// Every part of a run's time, in the order in which total() adds them.
+inline constexpr std::array run_time_parts{
+    &RunSplit::steps,   &RunSplit::evaluation, &RunSplit::checkpoints,
+    &RunSplit::slow,    &RunSplit::lost,       &RunSplit::detection,
+    &RunSplit::restart, &RunSplit::planned,    &RunSplit::waiting};
+static_assert(sizeof(RunSplit) == run_time_parts.size() * sizeof(Seconds));
+
+inline Seconds RunSplit::total() const {
+  Seconds sum;
+  for (const auto part : run_time_parts) sum += this->*part;
+  return sum;
+}
 
 /// The whole training run. Absent: not computable from what the scenario says.
 struct RunForecast {

@@ -77,9 +77,9 @@ void warn_of_memory(const Job& job, std::vector<Warning>& warnings) {
   warnings.push_back(
       {"memory-tight",
        fmt::format(
-           "{:.0f} % of a GPU's memory is forecast to be taken, the allocator's cache "
-           "included: of published runs from 95 % on one in five is more than 8 % slower than "
-           "forecast, of those with more room one in thirteen",
+           "{:.0f} % of a GPU's memory, the allocator's cache included: 1 in 5 published runs "
+           "above 95 % memory ran more than 8 % slower than forecast, 1 in 13 of those with more "
+           "room",
            100.0 * load)});
 }
 

@@ -65,11 +65,7 @@ StepForecast path_step(const Job& job, const StageLayout& layout) {
   StepForecast step = step_forecast(path_of(costs));
   costs.shape = fold->shorter;
   const StepForecast less = step_forecast(path_of(costs));
-  for (Seconds TimeBreakdown::*part :
-       {&TimeBreakdown::compute, &TimeBreakdown::recompute, &TimeBreakdown::tensor,
-        &TimeBreakdown::context, &TimeBreakdown::expert, &TimeBreakdown::pipeline,
-        &TimeBreakdown::bubble, &TimeBreakdown::data, &TimeBreakdown::optimizer,
-        &TimeBreakdown::input, &TimeBreakdown::launch, &TimeBreakdown::imbalance})
+  for (const auto part : time_parts)
     step.breakdown.*part = continued(step.breakdown.*part, less.breakdown.*part, fold->times);
   step.time = step.breakdown.total();
   step.low = step.high = step.time;

@@ -85,21 +85,17 @@ std::string range_with_building(const Job& job) {
   if (!(gpus > 0.0)) return "";
   const bool said = job.operations.power.pue.has_value();
   const PowerRange most = most_power(job);
-  return fmt::format(
-      "; at most such a machine draws with its building {:.2g} to {:.2g} times what "
-      "its GPUs do",
-      most.low.value() / gpus * (said ? 1.0 : least_pue),
-      most.high.value() / gpus * (said ? 1.0 : most_pue));
+  return fmt::format("; facility power can reach {:.2g} to {:.2g} times GPU power",
+                     most.low.value() / gpus * (said ? 1.0 : least_pue),
+                     most.high.value() / gpus * (said ? 1.0 : most_pue));
 }
 
 void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   const PowerFacts& facts = job.operations.power;
   if (!gpu_power(job).waiting_known)
-    warnings.push_back(
-        {"energy-upper-bound",
-         fmt::format("waiting power of {} is unknown: its board power counts all the "
-                     "time",
-                     job.cluster.host.device.name)});
+    warnings.push_back({"energy-upper-bound",
+                        fmt::format("idle power of {} unknown: full board power assumed throughout",
+                                    job.cluster.host.device.name)});
   std::string missing;
   for (const auto& [known, key] :
        std::array<std::pair<bool, const char*>, 3>{{{facts.host.has_value(), "host"},

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/step/internal/step_parts.hpp"
 
-#include <array>
-
 namespace foretrain::internal {
 namespace {
-
-/// In the order in which TimeBreakdown::total() adds them.
-constexpr std::array<Seconds TimeBreakdown::*, 12> parts_in_order{
-    &TimeBreakdown::compute, &TimeBreakdown::recompute, &TimeBreakdown::tensor,
-    &TimeBreakdown::context, &TimeBreakdown::expert,    &TimeBreakdown::pipeline,
-    &TimeBreakdown::bubble,  &TimeBreakdown::data,      &TimeBreakdown::optimizer,
-    &TimeBreakdown::input,   &TimeBreakdown::launch,    &TimeBreakdown::imbalance};
 
 /// The time from one span to the next.
 class Steps {
@@ -37,7 +28,7 @@ void settle(TimeBreakdown& parts, Seconds time) {
   Seconds sum;
   Seconds before_last;
   Seconds* last = nullptr;
-  for (const auto part : parts_in_order) {
+  for (const auto part : time_parts) {
     Seconds& here = parts.*part;
     if (here <= rounding * time) {
       here = Seconds{};

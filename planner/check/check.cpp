@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/check/check_groups.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
-#include "planner/forecast/internal/readable.hpp"
 #include "planner/forecast/summary.hpp"
 
 namespace foretrain {
@@ -23,10 +23,6 @@ bool is_answer(std::string_view path, int peak_stage) {
     if (path.starts_with(group)) return true;
   return path == "mfu" || path == "hfu" || path.starts_with("tokens_per_s") ||
          path == "model_tflops_per_gpu";
-}
-
-std::string readable_number(const std::string& path, const std::optional<double>& value) {
-  return readable(path, number_or_null(value));
 }
 
 const std::optional<double>* value_at(const Baseline& baseline, const std::string& path) {
@@ -142,7 +138,7 @@ std::optional<double> Drift::change() const {
 
 std::string Drift::text() const {
   std::string result =
-      path + ": " + readable_number(path, before) + " -> " + readable_number(path, after);
+      path + ": " + quantity_text(path, before) + " -> " + quantity_text(path, after);
   const auto relative = change();
   if (!relative) return result;
   const double percent = 100.0 * *relative;
@@ -155,8 +151,8 @@ std::vector<Drift> drift(const Baseline& before, const Baseline& after, double t
   for (const auto& [path, value] : after.values) {
     const std::optional<double>* old = value_at(before, path);
     if (old != nullptr && is_rounding(path, *old, value, after)) continue;
-    if (old == nullptr ? value.has_value() : differs(*old, value, tolerance))
-      result.push_back({path, old == nullptr ? std::nullopt : *old, value});
+    // A number that the baseline has no row of is new in this version.
+    if (old != nullptr && differs(*old, value, tolerance)) result.push_back({path, *old, value});
   }
   for (const auto& [path, value] : before.values)
     if (value && value_at(after, path) == nullptr) result.push_back({path, value, std::nullopt});

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/check/check.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
-#include "planner/forecast/internal/readable.hpp"
 #include "planner/forecast/report_markdown.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/svg_text.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
@@ -22,10 +22,6 @@ constexpr std::string_view stage_prefix = "memory.stages.";
 /// Sums of a stage's parts.
 bool is_stage_sum(std::string_view path) {
   return path.ends_with(".peak_bytes") || path.ends_with(".allocated_bytes");
-}
-
-std::string number_text(const std::string& path, const std::optional<double>& value) {
-  return readable(path, number_or_null(value));
 }
 
 std::string percent(const Drift& moved) {
@@ -54,7 +50,7 @@ std::string waterfall(const std::string& title, const std::vector<Drift>& parts,
     const std::string name = part.path.substr(part.path.rfind('.') + 1);
     const double moved = *part.after - *part.before;
     text += fmt::format("| {} | {} | {} | {}{} |\n", name.substr(0, name.rfind('_')),
-                        number_text(part.path, part.before), number_text(part.path, part.after),
+                        quantity_text(part.path, part.before), quantity_text(part.path, part.after),
                         moved < 0.0 ? "-" : "+", amount(std::abs(moved)));
   }
   return text;
@@ -90,9 +86,9 @@ std::string markdown_of(const CheckedScenario& checked) {
   for (const Drift& moved : checked.drifts) {
     if (moved.path.starts_with(step_prefix)) continue;
     if (moved.path.starts_with(stage_prefix) && !is_stage_sum(moved.path)) continue;
-    text +=
-        fmt::format("| `{}` | {} | {} | {} |\n", moved.path, number_text(moved.path, moved.before),
-                    number_text(moved.path, moved.after), percent(moved));
+    text += fmt::format("| `{}` | {} | {} | {} |\n", moved.path,
+                        quantity_text(moved.path, moved.before),
+                        quantity_text(moved.path, moved.after), percent(moved));
   }
   return text + memory_waterfall(checked) + step_waterfall(checked);
 }

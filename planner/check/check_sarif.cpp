@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "planner/check/check.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -226,7 +226,7 @@ void check_output(const NamedFile& output, const std::vector<NamedFile>& all) {
 void add_force_option(CLI::App& app) {
   if (app.get_option_no_throw("--force") != nullptr) return;
   app.add_flag_callback(
-      "--force", [] { forced = true; }, "Replace files that are there, whoever wrote them");
+      "--force", [] { forced = true; }, "Overwrite existing files");
 }
 
 bool force_given() { return forced; }

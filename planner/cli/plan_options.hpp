@@ -35,6 +35,7 @@ struct PlanOptions {
   bool waterfalls = false;
   bool timing = false;
   bool json = false;
+  bool brief = false;
   bool csv = false;
 };
 

@@ -82,25 +82,34 @@ std::vector<Command> add_commands(CLI::App& program) {
   program.set_version_flag("--version", std::string("foretrain ") + version);
   program.require_subcommand(1);
   program.failure_message(CLI::FailureMessage::simple);
-  std::vector<Command> commands{add_simulate_command(program),    add_show_command(program),
-                                add_explain_command(program),     add_fit_command(program),
-                                add_compare_command(program),     add_plan_command(program),
-                                add_validate_command(program),    add_import_command(program),
-                                add_sweep_command(program),       add_solve_command(program),
-                                add_collective_command(program),  add_goodput_command(program),
-                                add_calibrate_command(program),   add_procure_command(program),
-                                add_sensitivity_command(program), add_check_command(program),
-                                add_export_command(program),      add_replay_command(program),
-                                add_gui_command(program),         add_report_command(program),
-                                add_init_command(program),        add_doctor_command(program),
-                                add_device_command(program),      add_completion_command(program),
-                                add_man_command(program),         add_diagnose_command(program),
-                                add_cluster_command(program),     add_serve_command(program)};
+  using Add = Command (*)(CLI::App&);
+  struct Group {
+    const char* task;
+    std::vector<Add> commands;
+  };
+  const std::vector<Group> groups{
+      {"Start: your own job", {add_init_command, add_plan_command, add_simulate_command}},
+      {"Ask",
+       {add_fit_command, add_solve_command, add_explain_command, add_goodput_command,
+        add_sensitivity_command, add_sweep_command, add_procure_command, add_serve_command,
+        add_cluster_command, add_collective_command}},
+      {"Look", {add_show_command, add_report_command, add_gui_command}},
+      {"Compare", {add_compare_command, add_diagnose_command, add_check_command}},
+      {"Calibrate", {add_calibrate_command, add_validate_command, add_device_command}},
+      {"Operate",
+       {add_import_command, add_export_command, add_replay_command, add_doctor_command,
+        add_completion_command, add_man_command}}};
+  std::vector<Command> commands;
+  for (const Group& group : groups)
+    for (const Add add : group.commands) {
+      commands.push_back(add(program));
+      commands.back().app->group(group.task);
+    }
   program.footer(
       "Examples:\n"
+      "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4\n"
+      "  foretrain plan run.yaml\n"
       "  foretrain simulate scenarios/llama3.1-70b-1024xh100.yaml\n"
-      "  foretrain fit scenarios/llama3.1-70b-1024xh100.yaml\n"
-      "  foretrain plan scenarios/llama3.1-70b-1024xh100.yaml\n"
       "  foretrain sweep scenarios/llama3.1-70b-1024xh100.yaml --vary parallel.tensor=2,4,8\n"
       "  foretrain explain scenarios/llama3.1-70b-1024xh100.yaml mfu\n"
       "  foretrain show models\n"

@@ -2,6 +2,7 @@
 #include "planner/cli/source_options.hpp"
 
 #include "planner/cli/terminal.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -27,6 +28,25 @@ void add_source_options(CLI::App& app, SourceOptions& source) {
   app.add_option("--hf", source.hf, "Hugging Face config.json in place of a scenario")
       ->type_name("FILE");
   add_machine_options(app, source.framework.import);
+}
+
+std::string source_words(const ScenarioOptions& options) {
+  if (options.file.empty() || options.file == "-") return {};
+  std::vector<std::string> words{options.file};
+  for (const std::string& set : options.overrides) words.insert(words.end(), {"--set", set});
+  for (const std::string& word : options.folders.arguments()) words.push_back(word);
+  if (!options.root.empty()) words.insert(words.end(), {"--root", options.root});
+  return shell_words(words);
+}
+
+std::string source_words(const SourceOptions& source) {
+  if (!source.imports()) return source_words(source.scenario);
+  std::vector<std::string> words;
+  for (const char* const name : {"--megatron", "--hf", "--host", "--fabric", "--gpus", "--sequence",
+                                 "--set", "--profiles", "--catalog"})
+    if (const CLI::Option* option = source.app->get_option_no_throw(name))
+      for (const std::string& value : option->results()) words.insert(words.end(), {name, value});
+  return shell_words(words);
 }
 
 Scenario read_scenario(const SourceOptions& source) {

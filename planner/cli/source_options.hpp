@@ -26,6 +26,11 @@ struct SourceOptions {
 /// add_scenario_options() adds them where the command's help wants them.
 void add_source_options(CLI::App& app, SourceOptions& source);
 
+/// What has to stand behind a command's name to read the same again, overrides and folders
+/// included; empty where that is standard input.
+[[nodiscard]] std::string source_words(const SourceOptions& source);
+[[nodiscard]] std::string source_words(const ScenarioOptions& options);
+
 /// The one source that was given. What an import assumes goes to standard error.
 /// @throws ScenarioError, UsageError
 [[nodiscard]] Scenario read_scenario(const SourceOptions& source);

@@ -11,8 +11,8 @@
 
 #include "models/base/require.hpp"
 #include "planner/cluster/cluster_cost.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"

@@ -5,8 +5,8 @@
 
 #include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/head.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/text/text_layout.hpp"
 #include "sim/queue/queue_study.hpp"
 
 namespace foretrain {
 
+[[nodiscard]] AnswerHead cluster_head(const ClusterFile& file, const QueueSummary& summary);
 /// Waits, utilisation, where host time goes, teams, the queue over time. No line is longer than
 /// style.width.
 [[nodiscard]] std::string cluster_text(const ClusterFile& file, const QueueSummary& summary,

@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <cmath>
+#include <numeric>
 
 #include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -70,10 +69,9 @@ std::string policy_line(const QueuePolicy& policy, bool moldable) {
   return text;
 }
 
-std::string head_text(const ClusterFile& file, const QueueSummary& summary,
-                      const TextStyle& style) {
-  std::string text = toned(cut(file.name, style.width - 24), Tone::strong, style) +
-                     fmt::format(": queue (foretrain {})\n\n", version);
+std::string question_text(const ClusterFile& file, const QueueSummary& summary,
+                          const TextStyle& style) {
+  std::string text = "\n";
   text += labelled("Cluster", machine_line(file), style, 14);
   text += labelled("Policy", policy_line(file.queue.policy, has_moldable(file.queue)), style, 14);
   text += labelled("Replications", simulated_line(file, summary), style, 14);
@@ -289,12 +287,34 @@ std::string incidents_text(const ClusterFile& file, const QueueSummary& summary,
 
 }  // namespace
 
+AnswerHead cluster_head(const ClusterFile& file, const QueueSummary& summary) {
+  AnswerHead head;
+  head.subject = file.name;
+  head.made_by = "simulated";
+  head.words = "queue";
+  const double load = offered_load(file.queue);
+  if (load > 1.0) {
+    head.verdict = Verdict::no;
+    head.words = "OVERLOADED";
+  }
+  const auto& wait = summary.all.wait;
+  head.sentence = fmt::format("Jobs wait {} on average; nine of ten start within {}.",
+                              wait_text(wait.mean.value), wait_text(wait.p90.value));
+  if (!file.notes.empty()) head.sentence += " " + file.notes.front();
+  head.figures = {{"Wait", wait_text(wait.mean.value), plus_minus(wait.mean)},
+                  {"Wait, P90", wait_text(wait.p90.value), plus_minus(wait.p90)},
+                  {"Utilisation", percent_text(summary.allocated.value),
+                   plus_minus(summary.allocated), "the jobs want " + percent_text(load)}};
+  return head;
+}
+
 std::string cluster_text(const ClusterFile& file, const QueueSummary& summary,
                          const TextStyle& style) {
-  return head_text(file, summary, style) + classes_text(file, summary, style) +
-         sizes_text(file, summary, style) + hosts_text(file, summary, style) +
-         teams_text(file, summary, style) + cost_text(file, summary, style) +
-         over_time_text(file, summary, style) + incidents_text(file, summary, style);
+  return head_text(cluster_head(file, summary), style) + question_text(file, summary, style) +
+         classes_text(file, summary, style) + sizes_text(file, summary, style) +
+         hosts_text(file, summary, style) + teams_text(file, summary, style) +
+         cost_text(file, summary, style) + over_time_text(file, summary, style) +
+         incidents_text(file, summary, style);
 }
 
 }  // namespace foretrain

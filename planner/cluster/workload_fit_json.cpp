@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "planner/cluster/workload_fit.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

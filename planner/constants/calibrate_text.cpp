@@ -8,8 +8,8 @@
 #include "planner/constants/calibrate.hpp"
 #include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

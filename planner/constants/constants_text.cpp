@@ -6,8 +6,8 @@
 
 #include "planner/constants/constants.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {

@@ -19,7 +19,7 @@
 #include <sstream>
 #include <thread>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/sha256.hpp"

@@ -8,7 +8,7 @@
 
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/record_text.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/sha256.hpp"

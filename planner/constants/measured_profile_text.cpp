@@ -3,8 +3,8 @@
 
 #include "planner/constants/measured_profile.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {

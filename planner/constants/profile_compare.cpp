@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "planner/constants/internal/profile_values.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

@@ -9,8 +9,8 @@
 #include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/left_out.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {

@@ -3,8 +3,8 @@
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {

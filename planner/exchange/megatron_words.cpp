@@ -8,7 +8,7 @@
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/exchange/megatron_hybrid_words.hpp"
-#include "planner/sweep/sweep_report.hpp"
+#include "planner/text/shell_word.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
 #include "scenarios/yaml/units_text.hpp"

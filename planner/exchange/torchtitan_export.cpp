@@ -158,7 +158,7 @@ Exported export_torchtitan(const Scenario& scenario) {
   refuse_plan(job, book);
   const Flavor* flavor = flavor_of(job.model.name);
   if (flavor == nullptr)
-    book.refuse("the model " + job.model.name + ", which is none of its flavours");
+    book.refuse("the model " + job.model.name + ": torchtitan has no flavor of these sizes");
   else
     book.leave_out(
         fmt::format("the model's sizes, rotary angles and epsilon: they are those of "

@@ -8,8 +8,8 @@
 #include "models/layers/flops.hpp"
 #include "models/layers/job_flops.hpp"
 #include "models/layers/row_statistics.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -77,8 +77,7 @@ ClaimCheck check_claim(const Report& report, const Claim& claim, AttentionFlops 
     throw UsageError(fmt::format("--claim: {} has no {} peak rate", check.device, check.precision));
   if (const auto& flops = report.prediction.flops) {
     check.convention = flops->convention;
-    check.flops_per_token =
-        flops->model_per_step / tokens_per_step(job);
+    check.flops_per_token = flops->model_per_step / tokens_per_step(job);
   } else {
     // An illegal plan has no forecast; what the model costs does not depend on the plan.
     check.convention =

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <array>
 
 #include "models/forecast/band.hpp"
-#include "planner/explain/explanations.hpp"
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
-#include "planner/forecast/internal/readable.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"
@@ -18,6 +17,28 @@ namespace foretrain {
 namespace {
 
 constexpr const char* band_path = "step.band";
+
+/// Short names of what people ask for most.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> short_names{
+    {{"step", "step.time_s"},
+     {"memory", "memory.peak_bytes"},
+     {"flops", "flops.model_per_step"},
+     {"run", "run.ideal_s"},
+     {"cost", "cost.gpu_hours"},
+     {"goodput", "run.goodput"}}};
+
+std::string expand_quantity(const std::string& quantity) {
+  for (const auto& [name, path] : short_names)
+    if (name == quantity) return std::string(path);
+  return quantity;
+}
+
+/// A value of the JSON as people read it.
+std::string shown(std::string_view path, const Json& value) {
+  if (value.is_number()) return quantity_text(path, value.get<double>());
+  if (value.is_string()) return value.get<std::string>();
+  return value.is_null() ? "unknown" : value.dump();
+}
 
 const ResolvedValue* find_value(const Scenario& scenario, std::string_view path) {
   for (const ResolvedValue& value : scenario.values)
@@ -48,16 +69,16 @@ void add_scenario_inputs(const Scenario& scenario, std::string_view key,
 }
 
 std::vector<ExplainInput> inputs_of(const Report& report, const Json& tree,
-                                    const Explanation& entry) {
+                                    const ForecastQuantity& row) {
   std::vector<ExplainInput> inputs;
-  for (const std::string_view word : words(entry.inputs)) {
+  for (const std::string_view word : words(row.inputs)) {
     if (!word.starts_with('@')) {
       add_scenario_inputs(report.scenario, word, inputs);
       continue;
     }
     const std::string_view path = word.substr(1);
     const Json* value = find_path(tree, path);
-    inputs.push_back({std::string(path), value ? readable(path, *value) : "unknown", "forecast"});
+    inputs.push_back({std::string(path), value ? shown(path, *value) : "unknown", "forecast"});
   }
   return inputs;
 }
@@ -98,13 +119,13 @@ bool is_of_the_step(std::string_view path) {
 }
 
 ExplainAnswer explain_number(const Report& report, const Json& tree, const std::string& path,
-                             const Explanation& entry) {
+                             const ForecastQuantity& row) {
   ExplainAnswer answer;
   answer.path = path;
-  answer.meaning = entry.meaning;
-  answer.formula = entry.formula;
+  answer.meaning = row.meaning;
+  answer.formula = row.formula;
   const Json* value = find_path(tree, path);
-  answer.value = value ? readable(path, *value) : "unknown";
+  answer.value = value ? shown(path, *value) : "unknown";
   answer.exact = value ? value->dump() : "null";
   if (answer.exact == "null" && !report.prediction.feasible())
     answer.meaning +=
@@ -112,15 +133,15 @@ ExplainAnswer explain_number(const Report& report, const Json& tree, const std::
         ".";
   else if (report.prediction.if_it_fit && is_of_the_step(path))
     answer.meaning += " The plan does not fit: this is what it would be if it did.";
-  answer.inputs = inputs_of(report, tree, entry);
-  add_constants(report.prediction, entry.first, answer);
-  add_constants(report.prediction, entry.second, answer);
+  answer.inputs = inputs_of(report, tree, row);
+  add_constants(report.prediction, row.constants.first, answer);
+  add_constants(report.prediction, row.constants.second, answer);
   // The named rows of a memory category are its exact parts.
   if (path.starts_with("memory.stages.") && report.prediction.memory) {
     for (const StageMemory& stage : report.prediction.memory->stages)
-      for (const MemoryRow& row : stage.rows)
-        if (path == "memory.stages." + std::to_string(stage.stage) + "." + row.category + "_bytes")
-          answer.parts.emplace_back(row.name, bytes_text(row.size));
+      for (const MemoryRow& item : stage.rows)
+        if (path == "memory.stages." + std::to_string(stage.stage) + "." + item.category + "_bytes")
+          answer.parts.emplace_back(item.name, bytes_text(item.size));
   }
   return answer;
 }
@@ -157,12 +178,11 @@ ExplainAnswer explain_band(const Report& report) {
 std::vector<std::string> known_quantities(const Report& report, const Json& tree) {
   std::vector<std::string> result;
   for (const std::string& path : leaf_paths(tree))
-    if (find_explanation(path) != nullptr) result.push_back(path);
+    if (quantities().find(path)) result.push_back(path);
   // What this forecast lacks as a whole still has a formula.
-  for (const Explanation& entry : explanations())
-    if (entry.path.find('*') == std::string_view::npos &&
-        std::find(result.begin(), result.end(), entry.path) == result.end())
-      result.emplace_back(entry.path);
+  for (const ForecastQuantity& row : quantities().rows())
+    if (!row.in_list() && std::find(result.begin(), result.end(), row.path) == result.end())
+      result.push_back(row.path);
   for (const ResolvedValue& value : report.scenario.values) result.push_back(value.path);
   result.emplace_back(band_path);
   return result;
@@ -174,20 +194,37 @@ ExplainAnswer explain_group(const Json& group, const std::string& path) {
   answer.meaning = "A group of values.";
   for (const std::string& leaf : leaf_paths(group)) {
     const std::string full = fmt::format("{}.{}", path, leaf);
-    answer.parts.emplace_back(full, readable(full, *find_path(group, leaf)));
+    answer.parts.emplace_back(full, shown(full, *find_path(group, leaf)));
   }
   return answer;
+}
+
+/// The row whose last word is `word`, its unit left out or not ("bubble", "bubble_s"), when there
+/// is just one.
+const ForecastQuantity* find_by_last_word(std::string_view word) {
+  const ForecastQuantity* found = nullptr;
+  for (const ForecastQuantity& row : quantities().rows()) {
+    if (row.in_list()) continue;
+    const std::string_view path = row.path;
+    const std::string_view last = path.substr(path.rfind('.') + 1);
+    const bool unit_left_out = last.starts_with(word) && last.find('_') == word.size() &&
+                               last.find('_', word.size() + 1) == std::string_view::npos;
+    if (last != word && !unit_left_out) continue;
+    if (found != nullptr) return nullptr;
+    found = &row;
+  }
+  return found;
 }
 
 }  // namespace
 
 ExplainAnswer explain(const Report& report, const std::string& quantity) {
   const Json tree = prediction_tree(report);
-  const std::string path(expand_quantity(quantity));
+  const std::string path = expand_quantity(quantity);
   if (path == band_path) return explain_band(report);
-  if (const Explanation* entry = find_explanation(path);
-      entry != nullptr && (find_path(tree, path) != nullptr || path.find("stages") == path.npos))
-    return explain_number(report, tree, path, *entry);
+  if (const auto found = quantities().find(path);
+      found && (find_path(tree, path) != nullptr || !found->quantity->in_list()))
+    return explain_number(report, tree, path, *found->quantity);
   const std::string key = path.starts_with("scenario.") ? path.substr(9) : path;
   if (const ResolvedValue* value = find_value(report.scenario, key))
     return explain_scenario_value(*value);
@@ -196,8 +233,8 @@ ExplainAnswer explain(const Report& report, const std::string& quantity) {
     const Json* group = name->empty() ? nullptr : find_path(*root, *name);
     if (group != nullptr && group->is_structured()) return explain_group(*group, *name);
   }
-  if (const std::string_view meant = find_by_last_word(quantity); !meant.empty())
-    return explain_number(report, tree, std::string(meant), *find_explanation(meant));
+  if (const ForecastQuantity* meant = find_by_last_word(quantity))
+    return explain_number(report, tree, meant->path, *meant);
   throw UsageError("there is no quantity '" + quantity +
                    "' (foretrain explain SCENARIO lists all)" +
                    nearest_hint(quantity, known_quantities(report, tree)));
@@ -211,18 +248,16 @@ std::string quantities_text(const Report& report, const TextStyle& style) {
   TextTable full{{Align::left, Align::right, Align::left}};
   const std::string heaviest =
       report.prediction.memory ? std::to_string(report.prediction.memory->peak_stage) : "0";
-  for (const Explanation& entry : explanations()) {
-    std::string path(entry.path);
+  for (const ForecastQuantity& row : quantities().rows()) {
+    if (row.in_list() && !row.path.starts_with("memory.stages.")) continue;
+    std::string path = row.path;
     if (const std::size_t star = path.find('*'); star != std::string::npos)
       path.replace(star, 1, heaviest);
     const Json* value = find_path(tree, path);
-    if (value != nullptr && value->is_string()) continue;  // texts explain themselves
-    // What only torch.nn.DataParallel tells apart.
-    const bool of_ranks = path == "memory.heaviest_rank" || path == "memory.other_ranks_peak_bytes";
-    if (value == nullptr && of_ranks) continue;
-    const std::string text = value ? readable(path, *value) : "unknown";
+    if (value == nullptr ? row.left_out : value->is_string()) continue;  // texts explain themselves
+    const std::string text = value ? shown(path, *value) : "unknown";
     brief.add({path, text});
-    full.add({path, text, std::string(entry.meaning)});
+    full.add({path, text, std::string(row.meaning)});
   }
   const std::string result = hanging(
       "",
@@ -237,9 +272,10 @@ std::string quantities_json(const Report& report) {
   const Json tree = prediction_tree(report);
   Json list = Json::array();
   for (const std::string& path : leaf_paths(tree))
-    if (const Explanation* entry = find_explanation(path))
-      list.push_back(
-          {{"quantity", path}, {"value", *find_path(tree, path)}, {"meaning", entry->meaning}});
+    if (const auto found = quantities().find(path))
+      list.push_back({{"quantity", path},
+                      {"value", *find_path(tree, path)},
+                      {"meaning", found->quantity->meaning}});
   return dump({{"schema", "quantities/1"}, {"quantities", list}});
 }
 

@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "planner/explain/explain.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/quantity.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -13,29 +13,25 @@
 namespace foretrain {
 namespace {
 
-/// What a metric measures, by its name's unit; one per second is a count of those.
-Dimension dimension_of(const std::string& metric) {
-  if (metric.find("_per_") != std::string::npos) return Dimension::count;
-  if (metric.ends_with("_s")) return Dimension::time;
-  if (metric.ends_with("_bytes")) return Dimension::bytes;
-  if (metric.ends_with("usd")) return Dimension::money;
-  if (metric.ends_with("_w")) return Dimension::power;
-  return Dimension::count;
-}
-
 /// Reads a limit with a unit. What is wrong with it; empty: nothing.
-std::string read_limit(const std::string& metric, const std::string& text,
-                       std::optional<double>& limit) {
+std::string read_limit(Measure measure, const std::string& text, std::optional<double>& limit) {
   if (text.empty()) return {};
-  const Parsed<double> parsed = parse_quantity(text, dimension_of(metric));
+  const Parsed<double> parsed = parse_quantity(text, dimension_of(measure));
   limit = parsed.value;
   return parsed.error;
 }
 
-BudgetVerdict judge(const BudgetLine& line, const Json* value) {
-  BudgetVerdict verdict{line, std::nullopt, false};
-  if (value == nullptr || !value->is_number()) return verdict;
-  verdict.value = value->get<double>();
+/// The number that a line of the budget limits; nothing where the forecast has no such number.
+std::optional<QuantityAt> known_number(const std::string& metric, const Prediction& prediction) {
+  const auto found = quantities().find(metric);
+  const bool limits = found && found->quantity->is_number() && !metric.starts_with("provenance.") &&
+                      (found->index == 0 || found->index < elements(*found->quantity, prediction));
+  return limits ? found : std::nullopt;
+}
+
+BudgetVerdict judge(const BudgetLine& line, const std::optional<double>& value) {
+  BudgetVerdict verdict{line, value, false};
+  if (!value) return verdict;
   verdict.pass =
       (!line.max || *verdict.value <= *line.max) && (!line.min || *verdict.value >= *line.min);
   return verdict;
@@ -44,27 +40,24 @@ BudgetVerdict judge(const BudgetLine& line, const Json* value) {
 }  // namespace
 
 std::vector<BudgetVerdict> judge_budget(const Report& report) {
-  const Json tree = known_tree(report);
   std::vector<BudgetVerdict> verdicts;
   std::vector<Diagnostic> wrong;
-  std::vector<std::string> known;
   for (BudgetLine line : report.scenario.job.budget) {
-    const Json* value = find_path(tree, line.metric);
-    if (known.empty()) known = number_paths(tree);
-    const bool exists = std::find(known.begin(), known.end(), line.metric) != known.end();
-    if (exists) {
+    if (const auto metric = known_number(line.metric, report.prediction)) {
       for (const auto& [key, problem] :
-           {std::pair{"budget[].max", read_limit(line.metric, line.max_text, line.max)},
-            std::pair{"budget[].min", read_limit(line.metric, line.min_text, line.min)}})
+           {std::pair{"budget[].max",
+                      read_limit(metric->quantity->measure, line.max_text, line.max)},
+            std::pair{"budget[].min",
+                      read_limit(metric->quantity->measure, line.min_text, line.min)}})
         if (!problem.empty())
           wrong.push_back({report.scenario.path, line.line, line.line > 0 ? 1 : 0, key, problem});
-      verdicts.push_back(judge(line, value));
+      verdicts.push_back(judge(line, metric->number(report.prediction)));
       continue;
     }
     wrong.push_back({report.scenario.path, line.line, line.line > 0 ? 1 : 0, "budget[].metric",
                      in_quotes(line.metric) +
                          " is not a number of the forecast (foretrain explain SCENARIO " +
-                         "lists them)" + nearest_hint(line.metric, known)});
+                         "lists them)" + nearest_hint(line.metric, quantities().number_paths())});
   }
   if (!wrong.empty()) throw ScenarioError(std::move(wrong));
   return verdicts;

@@ -7,8 +7,8 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory_band.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "planner/answer/memory_part.hpp"
 #include "planner/forecast/smallest_change.hpp"
-#include "planner/text/memory_looks.hpp"
 
 namespace foretrain {
 namespace {
@@ -59,7 +59,7 @@ StageMemory phase_memory(const StageAccount& account, MemoryPhase phase) {
     const MemoryItemInfo& info = memory_item_info(static_cast<MemoryItem>(i));
     const std::string_view category = memory_category_name(info.category);
     memory.rows.push_back({std::string(info.name), std::string(category), Bytes{bytes.of[i]}});
-    for (const MemoryLook& look : memory_looks)
+    for (const MemoryPart& look : memory_parts())
       if (category == look.key) memory.*look.size += Bytes{bytes.of[i]};
     memory.allocated += Bytes{bytes.of[i]};
   }

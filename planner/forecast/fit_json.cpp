@@ -2,7 +2,8 @@
 #include "planner/forecast/fit_json.hpp"
 
 #include "models/grid/process_grid.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/memory_part.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -22,7 +23,7 @@ void add_rows(const MemoryBytes& rows, Json& list) {
 }
 
 void add_categories(const StageMemory& memory, Json& tree) {
-  for (const auto& [name, size] : memory_parts(memory)) tree[std::string(name)] = bytes(size);
+  for (const MemoryPart& part : memory_parts()) tree[part.json_key()] = bytes(memory.*part.size);
 }
 
 Json phases_tree(const StageAccount& account) {
@@ -31,9 +32,8 @@ Json phases_tree(const StageAccount& account) {
     const StageMemory memory = phase_memory(account, static_cast<MemoryPhase>(p));
     if (memory.allocated == Bytes{}) continue;
     Json phase{{"phase", memory.phase}, {"allocated_bytes", bytes(memory.allocated)}};
-    for (const auto& [name, size] : memory_parts(memory))
-      if (name != "communication_bytes" && name != "context_bytes" && name != "fragmentation_bytes")
-        phase[std::string(name)] = bytes(size);
+    for (const MemoryPart& part : memory_parts())
+      if (part.counted) phase[part.json_key()] = bytes(memory.*part.size);
     phases.push_back(std::move(phase));
   }
   return phases;

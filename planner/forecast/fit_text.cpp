@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
@@ -11,37 +13,38 @@
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
 constexpr int label_columns = 15;
 
-std::string verdict_word(FitVerdict verdict, const TextStyle& style) {
+Verdict verdict_of(FitVerdict verdict) {
+  if (verdict == FitVerdict::fits) return Verdict::safe;
+  return verdict == FitVerdict::fits_barely ? Verdict::at_risk : Verdict::no;
+}
+
+std::string_view words_of(FitVerdict verdict) {
   switch (verdict) {
     case FitVerdict::fits:
-      return toned("FITS", Tone::good, style);
+      return "FITS";
     case FitVerdict::fits_barely:
-      return toned("FITS BARELY", Tone::warn, style);
+      return "FITS BARELY";
     case FitVerdict::does_not_fit:
-      return toned("DOES NOT FIT", Tone::bad, style);
+      return "DOES NOT FIT";
     case FitVerdict::illegal:
       break;
   }
-  return toned("NOT A LEGAL PLAN", Tone::bad, style);
+  return "NOT A LEGAL PLAN";
 }
 
-std::string headline(const FitReport& report, const TextStyle& style) {
-  const Job& job = report.scenario.job;
-  const std::string verdict = verdict_word(report.verdict, style);
-  const std::string engine = fmt::format(" (foretrain {}, memory)", version);
-  const int room = style.width - display_width(verdict) - display_width(engine) - 2;
-  std::string result =
-      toned(cut(job.name, room), Tone::strong, style) + ": " + verdict + engine + "\n\n";
-  for (const auto& [label, text] : question_lines(job))
-    result += labelled(label, text, style, label_columns);
-  return result;
+std::string next_command(const FitReport& report, const std::string& source) {
+  if (source.empty()) return {};
+  if (report.verdict == FitVerdict::does_not_fit && !report.changes.empty())
+    return fmt::format("foretrain fit {} --set {}", source,
+                       fmt::join(report.changes.front().settings, " --set "));
+  const bool runs = report.memory && report.memory->fits() && report.not_forecast.empty();
+  return fmt::format("foretrain {} {}", runs ? "simulate" : "plan", source);
 }
 
 std::string reasons_text(const FitReport& report, const TextStyle& style) {
@@ -160,8 +163,39 @@ std::string room_text(const FitReport& report, const TextStyle& style) {
 
 }  // namespace
 
-std::string fit_text(const FitReport& report, const FitView& view, const TextStyle& style) {
-  std::string result = headline(report, style) + reasons_text(report, style);
+AnswerHead fit_head(const FitReport& report, const std::string& source) {
+  AnswerHead head;
+  head.subject = report.scenario.job.name;
+  head.verdict = verdict_of(report.verdict);
+  head.words = words_of(report.verdict);
+  head.made_by = "memory";
+  head.next = next_command(report, source);
+  if (!report.memory) {
+    head.sentence = report.reasons.empty() ? "" : report.reasons.front().message + ".";
+    return head;
+  }
+  const MemoryForecast& memory = *report.memory;
+  const auto range = [](const ByteRange& band) {
+    return bytes_text(band.low) + " to " + bytes_text(band.high);
+  };
+  const StageMemory& stage = heaviest_stage(memory);
+  head.sentence = memory_verdict(memory) + ".";
+  head.sentence.front() =
+      static_cast<char>(std::toupper(static_cast<unsigned char>(head.sentence.front())));
+  head.figures = {
+      {"On the device", bytes_text(memory.peak), range({report.band.low, report.band.high}),
+       bytes_text(memory.usable) + " usable"},
+      {"Reserved", bytes_text(stage.reserved), range(report.band.reserved)},
+      {"Allocated", bytes_text(stage.allocated), range(report.band.allocated)}};
+  return head;
+}
+
+std::string fit_text(const FitReport& report, const FitView& view, const TextStyle& style,
+                     const std::string& source) {
+  std::string result = head_text(fit_head(report, source), style) + "\n";
+  for (const auto& [label, text] : question_lines(report.scenario.job))
+    result += labelled(label, text, style, label_columns);
+  result += reasons_text(report, style);
   if (!report.memory) return result;
   const MemoryForecast& memory = *report.memory;
   const int chosen = view.stage.value_or(memory.peak_stage);
@@ -170,7 +204,6 @@ std::string fit_text(const FitReport& report, const FitView& view, const TextSty
   const StageMemory& stage =
       other ? *memory.replica : memory.stages[static_cast<std::size_t>(chosen)];
   result += "\n";
-  result += labelled("Memory", memory_verdict(memory), style, label_columns);
   result += labelled("Band", band_text(report), style, label_columns);
   if (view.rank)
     result += labelled("Rank", rank_text(report.scenario.job, *view.rank), style, label_columns);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "planner/answer/run_part.hpp"
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/version.hpp"
@@ -8,8 +9,8 @@ namespace {
 
 Json split_tree(const RunSplit& split) {
   Json result = Json::object();
-  for (const auto& [name, time] : run_parts(split))
-    result[std::string(name)] = number_or_null(time.value());
+  for (const RunPart& part : run_parts())
+    result[std::string(part.key)] = number_or_null((split.*part.time).value());
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/run/goodput.hpp"
+#include "planner/answer/head.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/text/text_layout.hpp"
 #include "sim/lives/run_simulation.hpp"
@@ -48,8 +49,11 @@ struct GoodputOptions {
 /// unknown.
 [[nodiscard]] std::string why_not_simulated(const GoodputStudy& study);
 
+/// @param source as report_head() takes it
+[[nodiscard]] AnswerHead goodput_head(const GoodputStudy& study, const std::string& source = {});
 /// Where the time goes, what another checkpoint interval would give, one life week by week.
-[[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {});
+[[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {},
+                                       const std::string& source = {});
 /// Schema goodput/1.
 [[nodiscard]] std::string goodput_json(const GoodputStudy& study);
 /// The example's run as a picture: one row per week (or more for long runs), stops by kind, work

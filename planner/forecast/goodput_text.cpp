@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
+#include "planner/answer/run_part.hpp"
 #include "planner/forecast/goodput_study.hpp"
+#include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -17,18 +16,6 @@ using Align = TextTable::Align;
 
 std::string section(const std::string& title, const TextStyle& style) {
   return "\n" + toned(title, Tone::strong, style) + "\n";
-}
-
-std::string headline(const GoodputStudy& study, const TextStyle& style) {
-  const Prediction& p = study.report.prediction;
-  std::string verdict = "goodput unknown";
-  if (!p.feasible()) verdict = verdict_words(p);
-  if (p.run.expected)
-    verdict = fmt::format("goodput {} (foretrain {}, {})", percent_text(*p.run.goodput), version,
-                          name_of(p.engine));
-  const int room = style.width - display_width(verdict) - 2;
-  return toned(cut(study.report.scenario.job.name, room), Tone::strong, style) + ": " + verdict +
-         "\n";
 }
 
 std::string unknown_text(const GoodputStudy& study, const TextStyle& style) {
@@ -50,13 +37,6 @@ std::string duration_section(const GoodputStudy& study, const TextStyle& style) 
   const RunForecast& run = study.report.prediction.run;
   const RunSpread& spread = study.spread;
   std::string result = "\n";
-  result += labelled(
-      "Duration",
-      fmt::format("{} expected; {} (P10), {} (P50), {} (P90); {} without "
-                  "interruptions",
-                  duration_text(*run.expected), duration_text(spread.p10),
-                  duration_text(spread.p50), duration_text(spread.p90), duration_text(*run.ideal)),
-      style, 15);
   const auto& efficiency = study.report.prediction.efficiency;
   result += labelled(
       "Goodput",
@@ -92,23 +72,14 @@ std::string split_section(const GoodputStudy& study, const TextStyle& style) {
   const auto simulated_text = [&](Seconds time) {
     return study.steady ? duration_text(time) : std::string("-");
   };
-  const std::array<std::pair<const char*, Seconds RunSplit::*>, 9> names{
-      {{"productive time", &RunSplit::steps},
-       {"evaluation", &RunSplit::evaluation},
-       {"checkpoints", &RunSplit::checkpoints},
-       {"stragglers", &RunSplit::slow},
-       {"lost work", &RunSplit::lost},
-       {"detection", &RunSplit::detection},
-       {"restarts", &RunSplit::restart},
-       {"planned stops", &RunSplit::planned},
-       {"waiting for hosts", &RunSplit::waiting}}};
   TextTable table{{Align::left, Align::right, Align::right, Align::right}};
   table.add({"", "closed form", "share", "simulated"});
-  for (const auto& [name, row] : names) {
+  for (const RunPart& part : run_parts()) {
+    const auto row = part.time;
     // The simulation leaves rounding in rows that do not occur.
     if (max(split.*row, simulated.*row) < 1e-9 * split.total()) continue;
-    table.add({name, duration_text(split.*row), percent_text(split.*row / split.total()),
-               simulated_text(simulated.*row)});
+    table.add({std::string(part.label), duration_text(split.*row),
+               percent_text(split.*row / split.total()), simulated_text(simulated.*row)});
   }
   table.add({"total", duration_text(split.total()), "", simulated_text(simulated.total())});
   return section("Where the time goes", style) + table.text(style);
@@ -139,8 +110,44 @@ std::string life_section(const GoodputStudy& study, const TextStyle& style) {
 
 }  // namespace
 
-std::string goodput_text(const GoodputStudy& study, const TextStyle& style) {
-  std::string text = headline(study, style);
+AnswerHead goodput_head(const GoodputStudy& study, const std::string& source) {
+  const Report& report = study.report;
+  const RunForecast& run = report.prediction.run;
+  AnswerHead head = report_head(report, source);
+  if (!run.expected || !run.goodput) {
+    if (report.prediction.feasible()) {
+      head.verdict.reset();
+      head.words = "goodput unknown";
+    }
+    return head;
+  }
+  head.words = "goodput " + percent_text(*run.goodput);
+  if (run.meets_deadline) {
+    head.verdict = *run.meets_deadline >= 0.9   ? Verdict::safe
+                   : *run.meets_deadline >= 0.5 ? Verdict::at_risk
+                                                : Verdict::no;
+    head.sentence = fmt::format("The deadline is met with a probability of {}. ",
+                                percent_text(*run.meets_deadline));
+  } else {
+    head.verdict.reset();
+    head.sentence.clear();
+  }
+  head.sentence += fmt::format("{} of training takes {}: {} goes into {}.",
+                               duration_text(*run.ideal), duration_text(*run.expected),
+                               duration_text(*run.expected - *run.ideal), losses_text(*run.split));
+  head.figures = {
+      {"Time to train", duration_text(*run.expected),
+       study.model ? duration_text(study.spread.p10) + " to " + duration_text(study.spread.p90)
+                   : std::string(),
+       duration_text(*run.ideal) + " without interruptions"},
+      {"Goodput", percent_text(*run.goodput)}};
+  head.next = source.empty() ? "" : "foretrain sensitivity " + source;
+  return head;
+}
+
+std::string goodput_text(const GoodputStudy& study, const TextStyle& style,
+                         const std::string& source) {
+  std::string text = head_text(goodput_head(study, source), style);
   if (!study.model) return text + unknown_text(study, style);
   text += duration_section(study, style) + split_section(study, style);
   if (!study.intervals.empty()) text += interval_section(study, style);

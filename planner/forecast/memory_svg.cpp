@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "planner/answer/memory_part.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/memory_looks.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/text/text_layout.hpp"
 
@@ -79,7 +79,7 @@ std::string axis(const Frame& frame) {
 std::string stack(const Frame& frame, const StageMemory& stage, std::size_t index) {
   std::string svg = "<g>\n";
   Bytes sum;
-  for (const MemoryLook& look : memory_looks) {
+  for (const MemoryPart& look : memory_parts()) {
     const Bytes size = stage.*look.size;
     if (size <= Bytes{}) continue;
     sum += size;
@@ -87,7 +87,7 @@ std::string stack(const Frame& frame, const StageMemory& stage, std::size_t inde
         "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" fill=\"{}\">"
         "<title>stage {}: {} {}</title></rect>\n",
         frame.x(index), frame.y(sum), frame.bar, plot_height * (size / frame.scale),
-        look.paint.light, stage.stage, look.name, xml_text(bytes_text(size)));
+        look.paint.light, stage.stage, look.key, xml_text(bytes_text(size)));
   }
   return svg + "</g>\n";
 }
@@ -136,14 +136,14 @@ std::string legend(const Frame& frame, const MemoryForecast& memory) {
   double y = bars_top + 6.0;
   std::string svg;
   // In the order of the stack, seen from above.
-  for (std::size_t i = memory_looks.size(); i-- > 0;) {
-    const MemoryLook& look = memory_looks[i];
+  for (std::size_t i = memory_parts().size(); i-- > 0;) {
+    const MemoryPart& look = memory_parts()[i];
     if (std::none_of(memory.stages.begin(), memory.stages.end(),
                      [&](const auto& s) { return s.*look.size > Bytes{}; }))
       continue;
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
                        x, y - 11.0, look.paint.light);
-    svg += svg_label(x + 24.0, y, "start", look.name);
+    svg += svg_label(x + 24.0, y, "start", look.key);
     y += 24.0;
   }
   y += 10.0;

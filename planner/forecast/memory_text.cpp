@@ -5,18 +5,15 @@
 #include <array>
 #include <cmath>
 
+#include "planner/answer/memory_part.hpp"
 #include "planner/forecast/report_text.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/memory_looks.hpp"
 
 namespace foretrain {
 namespace {
 
-using Category = MemoryLook;
-constexpr const auto& categories = memory_looks;
-
-constexpr std::size_t most_lines = 16;
+using Category = MemoryPart;
 
 std::string painted(const Category& category, int cells, const TextStyle& style) {
   std::string result;
@@ -47,7 +44,7 @@ std::string stack_bar(const StageMemory& stage, Bytes usable, Bytes scale, int c
     if (to > at) paint(to - at);
     at = std::max(at, to);
   };
-  for (const Category& category : categories) {
+  for (const Category& category : memory_parts()) {
     sum += stage.*category.size;
     advance(column(sum), [&](int n) { result += painted(category, n, style); });
   }
@@ -56,30 +53,32 @@ std::string stack_bar(const StageMemory& stage, Bytes usable, Bytes scale, int c
 }
 
 /// Groups to show: all, or the heaviest ones where there are too many.
-std::vector<StageGroup> shown_groups(const MemoryForecast& memory, StageOrder order) {
+std::vector<StageGroup> shown_groups(const MemoryForecast& memory, StageOrder order,
+                                     std::size_t most) {
   std::vector<StageGroup> groups = stage_groups(memory);
-  const bool all = groups.size() <= most_lines;
+  const bool all = groups.size() <= most;
   if (all && order == StageOrder::pipeline) return groups;
   // A group is as heavy as its heaviest member, which need not be its first.
   const auto peak = [&](const StageGroup& g) {
-    Bytes most;
+    Bytes heaviest;
     for (int s = g.first; s <= g.last; ++s)
-      most = max(most, memory.stages[static_cast<std::size_t>(s)].peak);
-    return most;
+      heaviest = max(heaviest, memory.stages[static_cast<std::size_t>(s)].peak);
+    return heaviest;
   };
   std::stable_sort(groups.begin(), groups.end(),
                    [&](const auto& a, const auto& b) { return peak(b) < peak(a); });
-  if (!all) groups.resize(most_lines - 1);
+  if (!all) groups.resize(most - 1);
   if (order == StageOrder::heaviest_first) return groups;
   std::sort(groups.begin(), groups.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return groups;
 }
 
-std::string stage_lines(const MemoryForecast& memory, StageOrder order, const TextStyle& style) {
+std::string stage_lines(const MemoryForecast& memory, StageOrder order, const TextStyle& style,
+                        std::size_t most) {
   const Bytes scale = max(memory.usable, memory.peak) * 1.02;
   const int cells = style.width - 33;
-  const auto groups = shown_groups(memory, order);
+  const auto groups = shown_groups(memory, order, most);
   std::string result = "    stage    layers       peak   share\n";
   std::size_t shown = 0;
   for (const StageGroup& group : groups) {
@@ -123,12 +122,13 @@ std::string stage_lines(const MemoryForecast& memory, StageOrder order, const Te
 
 std::string legend(const MemoryForecast& memory, const TextStyle& style) {
   std::string text;
-  for (const Category& category : categories) {
+  for (const Category& category : memory_parts()) {
     const bool used = std::any_of(memory.stages.begin(), memory.stages.end(),
                                   [&](const auto& s) { return s.*category.size > Bytes{}; });
     if (!used) continue;
     // A blank inside an entry must not become a line break.
-    text += (text.empty() ? "" : " ") + painted(category, 1, style) + "=" + category.name;
+    text +=
+        (text.empty() ? "" : " ") + painted(category, 1, style) + "=" + std::string(category.key);
   }
   text += std::string(" ") + (style.unicode ? "┃" : "|") + "=usable";
   return hanging("    ", text, style);
@@ -139,7 +139,7 @@ std::string row_lines(const StageMemory& stage, const TextStyle& style) {
   std::string result;
   const int name_columns = std::clamp(style.width - 46, 24, 60);
   const int bar_cells = style.width - name_columns - 28;
-  std::vector<Category> order(categories.begin(), categories.end());
+  std::vector<Category> order(memory_parts().begin(), memory_parts().end());
   std::stable_sort(order.begin(), order.end(), [&](const Category& a, const Category& b) {
     return stage.*b.size < stage.*a.size;
   });
@@ -159,10 +159,10 @@ std::string row_lines(const StageMemory& stage, const TextStyle& style) {
     for (const MemoryRow& row : stage.rows)
       if (row.category == category.key) rows.push_back(row);
     if (rows.size() == 1) {  // one row is the category: say it once
-      line(category.name + (": " + rows.front().name), total, Tone::strong);
+      line(std::string(category.key) + (": " + rows.front().name), total, Tone::strong);
       continue;
     }
-    line(category.name, total, Tone::strong);
+    line(category.key, total, Tone::strong);
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return b.size < a.size; });
     for (const MemoryRow& row : rows) line("  " + row.name, row.size, Tone::plain);
@@ -174,12 +174,12 @@ std::string row_lines(const StageMemory& stage, const TextStyle& style) {
 }  // namespace
 
 std::string memory_stacks_text(const MemoryForecast& memory, StageOrder order,
-                               const TextStyle& style) {
+                               const TextStyle& style, std::size_t most) {
   std::string result =
       toned("Memory per GPU", Tone::strong, style) +
       fmt::format(": {} usable of {}\n", bytes_text(memory.usable), bytes_text(memory.capacity));
   if (memory.stages.empty()) return result;
-  return result + stage_lines(memory, order, style) + legend(memory, style);
+  return result + stage_lines(memory, order, style, most) + legend(memory, style);
 }
 
 std::string memory_rows_text(const StageMemory& stage, const TextStyle& style) {

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
+#include "planner/answer/step_part.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/text/format.hpp"
 
@@ -17,35 +17,6 @@ namespace {
 constexpr int most_parts = 5;
 constexpr double least_share = 1e-5;      ///< of the step, for a part to be told
 constexpr double condition_share = 0.01;  ///< of the step, for a part to need a condition
-
-/// What the forecast of a part rests on.
-struct Basis {
-  std::string_view key;
-  std::string_view condition;
-};
-
-constexpr std::array bases{
-    Basis{"kernels",
-          "kernels of its shapes run at the rates of the device profile: micro-batch and tensor "
-          "ranks decide how large the GEMMs are"},
-    Basis{"recompute_s", "it fits with less recomputation, the allocator's cache included"},
-    Basis{
-        "tensor_s",
-        "tensor-parallel exchanges of its groups reach the site's rates, and overlap as the stack "
-        "profile says"},
-    Basis{"context_s", "the exchanges of its context ranks overlap as the stack profile says"},
-    Basis{"expert_s", "its all-to-alls reach the site's rates under an even routing"},
-    Basis{"pipeline_s", "transfers between its stages overlap with compute"},
-    Basis{"bubble_s",
-          "the framework runs this schedule with these virtual stages, and layers are spread over "
-          "its stages as the forecast places them"},
-    Basis{"data_s",
-          "gradient and weight traffic overlaps with the passes of its last chunk as the stack "
-          "profile says"},
-    Basis{"optimizer_s", "optimizer states are sharded across its data ranks as modelled"},
-    Basis{"input_s", "its hosts load training data as fast as operations.loading says"},
-    Basis{"launch_s", "the host launches its smaller kernels fast enough"},
-    Basis{"imbalance_s", "its hosts keep pace with each other as the stack profile says"}};
 
 std::string settled(const std::vector<std::string>& settings, const std::string& key) {
   const auto match = std::find_if(settings.begin(), settings.end(),
@@ -109,11 +80,10 @@ std::vector<std::string> conditions_of_gain(const Report& first, const Report& o
   std::vector<std::string> conditions;
   for (const PartDifference& part : part_differences(first, other)) {
     if (part.seconds < condition_share * step) continue;
-    const auto basis =
-        std::find_if(bases.begin(), bases.end(), [&](const Basis& b) { return b.key == part.key; });
-    if (basis == bases.end()) continue;
-    conditions.push_back(
-        fmt::format("{} ({})", basis->condition, seconds_text(Seconds{part.seconds})));
+    for (const StepPart& row : step_parts())
+      if (waterfall_key(row) == part.key && !row.condition.empty())
+        conditions.push_back(
+            fmt::format("{} ({})", row.condition, seconds_text(Seconds{part.seconds})));
   }
   const auto& memory = first.prediction.memory;
   if (memory && memory->peak > 0.9 * memory->usable)

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/forecast/internal/prediction_section.hpp"
+#include "planner/forecast/internal/prediction_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/forecast/report_csv.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <string_view>
 #include <utility>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {
 
 struct Column {
   std::string name;
-  std::function<std::string(const Report&, const Json&)> text;
+  std::function<std::string(const Report&)> text;
 };
 
-std::string text_of(const Json* value) {
-  if (value == nullptr || value->is_null()) return "";
-  if (value->is_string()) return value->get<std::string>();
-  return value->dump();
+std::string plain_text(const QuantityValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  const double* number = std::get_if<double>(&value);
+  return number == nullptr ? "" : number_or_null(*number).dump();
 }
 
 Column job_column(std::string name, std::function<std::string(const Job&)> text) {
   return {std::move(name),
-          [text = std::move(text)](const Report& r, const Json&) { return text(r.scenario.job); }};
+          [text = std::move(text)](const Report& r) { return text(r.scenario.job); }};
 }
 
 /// A column that is a path of the JSON, dots replaced by underscores.
-Column tree_column(const std::string& path) {
-  std::string name = path;
-  for (char& c : name)
-    if (c == '.') c = '_';
-  return {name, [path](const Report&, const Json& tree) { return text_of(find_path(tree, path)); }};
+Column quantity_column(const ForecastQuantity& row) {
+  std::string name = row.path;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return {name, [&row](const Report& report) { return plain_text(row.get(report.prediction, 0)); }};
 }
 
 std::string joined_ids(const Report& report) {
@@ -77,48 +78,16 @@ void add_job_columns(std::vector<Column>& columns) {
   add("site", [](const Job& j) { return j.site.name; });
 }
 
-std::vector<Column> columns() {
+std::vector<Column> columns(const Quantities& table) {
   std::vector<Column> result;
   add_job_columns(result);
-  result.push_back(tree_column("engine"));
-  result.push_back(tree_column("feasible"));
-  result.push_back({"reasons", [](const Report& r, const Json&) { return joined_rules(r); }});
-  for (const char* path : {"memory.capacity_bytes", "memory.usable_bytes", "memory.peak_bytes",
-                           "memory.peak_stage", "step.time_s", "step.low_s", "step.high_s"})
-    result.push_back(tree_column(path));
-  for (const auto& [name, time] : breakdown_parts({}))
-    result.push_back(tree_column("step.breakdown." + std::string(name)));
-  for (const char* path : {"flops.model_per_step",
-                           "flops.hardware_per_step",
-                           "flops.peak_per_gpu_per_s",
-                           "flops.convention",
-                           "mfu",
-                           "hfu",
-                           "tokens_per_s",
-                           "tokens_per_s_per_gpu",
-                           "model_tflops_per_gpu",
-                           "run.tokens",
-                           "run.steps",
-                           "run.ideal_s",
-                           "run.expected_s",
-                           "run.goodput",
-                           "run.p10_s",
-                           "run.p90_s",
-                           "cost.gpu_hours",
-                           "cost.usd",
-                           "cost.energy_kwh",
-                           "cost.co2_kg",
-                           "cost.gpu_hours_low",
-                           "cost.gpu_hours_high",
-                           "cost.price_low_usd",
-                           "cost.price_high_usd",
-                           "cost.energy_low_kwh",
-                           "cost.energy_high_kwh",
-                           "cost.co2_low_kg",
-                           "cost.co2_high_kg",
-                           "foretrain_version"})
-    result.push_back(tree_column(path));
-  result.push_back({"warnings", [](const Report& r, const Json&) { return joined_ids(r); }});
+  for (const ForecastQuantity& row : table.rows()) {
+    if (row.path == "memory.capacity_bytes")
+      result.push_back({"reasons", [](const Report& r) { return joined_rules(r); }});
+    if (!row.in_list() && row.path != "schema" && !row.path.starts_with("provenance."))
+      result.push_back(quantity_column(row));
+  }
+  result.push_back({"warnings", [](const Report& r) { return joined_ids(r); }});
   return result;
 }
 
@@ -146,16 +115,17 @@ std::string csv_field(const std::string& cell) {
   return result + '"';
 }
 
-std::string report_csv(const std::vector<Report>& reports) {
-  const std::vector<Column> all = columns();
+std::string report_csv(const std::vector<Report>& reports, const Quantities& table) {
+  const std::vector<Column> all = columns(table);
   std::string result;
   for (const Column& column : all) result += (result.empty() ? "" : ",") + csv_field(column.name);
   result += "\r\n";
   for (const Report& report : reports) {
-    const Json tree = prediction_tree(report);
+    Report shown = report;
+    shown.prediction = as_if_it_fit(std::move(shown.prediction));
     std::string row;
     for (std::size_t c = 0; c < all.size(); ++c)
-      row += (c == 0 ? "" : ",") + csv_field(all[c].text(report, tree));
+      row += (c == 0 ? "" : ",") + csv_field(all[c].text(shown));
     result += row + "\r\n";
   }
   return result;

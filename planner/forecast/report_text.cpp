@@ -4,19 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 #include "models/base/require.hpp"
+#include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
+constexpr int label_columns = 15;
+constexpr std::size_t links_shown = 8;
+constexpr std::size_t links_on_a_screen = 3;
+constexpr std::size_t stages_on_a_screen = 4;
+constexpr std::size_t warnings_on_a_screen = 4;
+constexpr double least_on_a_screen = 0.001;  // of the step, for a part to have a line
+
 /// Links with traffic, the busiest first, as a table.
-std::string links_text(const Prediction& prediction, const TextStyle& style) {
-  constexpr std::size_t shown = 8;
+std::string links_text(const Prediction& prediction, std::size_t shown, const TextStyle& style) {
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::right}};
   table.add({"link", "bytes", "utilisation"});
@@ -31,19 +40,10 @@ std::string section(const std::string& title, const TextStyle& style) {
   return "\n" + toned(title, Tone::strong, style) + "\n";
 }
 
-std::string verdict_line(const Prediction& p, const TextStyle& style) {
-  return toned(verdict_words(p), tone_of(run_verdict(p)), style);
-}
-
-std::string headline(const Report& report, const TextStyle& style) {
-  const Job& job = report.scenario.job;
-  const std::string verdict = verdict_line(report.prediction, style);
-  const std::string engine =
-      fmt::format(" (foretrain {}, {})", version, name_of(report.prediction.engine));
-  const int room = style.width - display_width(verdict) - display_width(engine) - 2;
-  std::string result =
-      toned(cut(job.name, room), Tone::strong, style) + ": " + verdict + engine + "\n\n";
-  for (const auto& [label, text] : question_lines(job)) result += labelled(label, text, style, 15);
+std::string question_text(const Report& report, const TextStyle& style) {
+  std::string result = "\n";
+  for (const auto& [label, text] : question_lines(report.scenario.job))
+    result += labelled(label, text, style, label_columns);
   return result;
 }
 
@@ -52,19 +52,30 @@ std::string reasons_text(const Report& report, const TextStyle& style) {
   for (const Infeasible& reason : report.prediction.reasons) {
     result +=
         "\n" + hanging("", toned("Not feasible", Tone::bad, style) + ": " + reason.message, style);
-    result += labelled("rule", reason.rule, style, 15);
-    if (!reason.key.empty()) result += labelled("key", reason.key, style, 15);
-    if (!reason.remedy.empty()) result += labelled("what helps", reason.remedy, style, 15);
+    result += labelled("rule", reason.rule, style, label_columns);
+    if (!reason.key.empty()) result += labelled("key", reason.key, style, label_columns);
+    if (!reason.remedy.empty())
+      result += labelled("what helps", reason.remedy, style, label_columns);
   }
   return result + changes_text(report.changes, style);
 }
 
-std::string answers_text(const Report& report, const TextStyle& style) {
-  const SummaryLines lines = answer_lines(report);
-  if (lines.empty()) return "";
-  std::string result = "\n";
-  for (const auto& [label, text] : lines) result += labelled(label, text, style, 15);
+std::string answers_text(const SummaryLines& lines, const TextStyle& style) {
+  std::string result;
+  for (const auto& [label, text] : lines) result += labelled(label, text, style, label_columns);
   return result;
+}
+
+/// What the head does not say.
+SummaryLines other_answers(const Report& report) {
+  constexpr std::array<std::string_view, 9> said{
+      "Memory", "Step",           "MFU",           "HFU",       "Cost",
+      "Energy", "  at the meter", "Time to train", "  expected"};
+  SummaryLines lines = answer_lines(report);
+  std::erase_if(lines, [&](const auto& line) {
+    return std::find(said.begin(), said.end(), line.first) != said.end();
+  });
+  return lines;
 }
 
 /// What is merely unknown reads as one paragraph; everything else has a line of its own.
@@ -86,7 +97,7 @@ std::string provenance_text(const Prediction& p, const TextStyle& style) {
   const SummaryLines lines = provenance_lines(p);
   if (lines.empty()) return "";
   std::string result = section("Where the constants come from", style);
-  for (const auto& [label, text] : lines) result += labelled(label, text, style, 15);
+  for (const auto& [label, text] : lines) result += labelled(label, text, style, label_columns);
   return result;
 }
 
@@ -101,11 +112,118 @@ std::string budget_section(const Report& report, const TextStyle& style) {
   return result;
 }
 
+/// A line for what --full has at length.
+std::string folded(std::string_view label, const std::string& text, const TextStyle& style) {
+  if (text.empty()) return "";
+  return pad_right(label, label_columns) + cut(text, style.width - label_columns) + "\n";
+}
+
+std::string energy_line(const CostForecast& cost) {
+  if (!cost.energy) return "";
+  std::string text = cost.low.energy ? energy_range_text(cost) + " at the meter"
+                                     : energy_text(*cost.energy) + ", GPUs alone";
+  if (cost.power) text += ", " + significant_text(cost.power->value() / 1000.0) + " kW";
+  return text;
+}
+
+std::string unknown_line(const Prediction& p) {
+  std::string names;
+  for (const Warning& warning : p.warnings)
+    if (constexpr std::string_view prefix = "unknown-"; warning.id.starts_with(prefix))
+      names += (names.empty() ? "" : ", ") + warning.id.substr(prefix.size());
+  return names;
+}
+
+std::string warning_lines(const Prediction& p, const TextStyle& style) {
+  std::string result;
+  std::size_t told = 0;
+  std::size_t more = 0;
+  for (const Warning& warning : p.warnings) {
+    // What is unknown, and energy, have a line of their own.
+    if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-")) continue;
+    if (told == warnings_on_a_screen) {
+      ++more;
+      continue;
+    }
+    ++told;
+    const std::string line = cut(warning.id + ": " + warning.message, style.width - 2);
+    result += "  " + toned(line, Tone::warn, style) + "\n";
+  }
+  if (more > 0) result += fmt::format("  and {} more\n", more);
+  return result.empty() ? result : section("Warnings", style) + result;
+}
+
+std::string constants_line(const Prediction& p) {
+  std::string text;
+  for (const auto& [name, layer] :
+       {std::pair{"device", &p.device}, std::pair{"kernels", &p.kernels},
+        std::pair{"collectives", &p.collectives}, std::pair{"stack", &p.stack}})
+    if (!layer->source.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          layer->own_file.empty() ? name_of(layer->trust) : "your own");
+  return text;
+}
+
+/// What --full has, in a line each.
+std::string folded_text(const Report& report, const TextStyle& style) {
+  const Prediction& p = report.prediction;
+  std::string text = warning_lines(p, style);
+  const std::string lines = folded("Energy", energy_line(p.cost), style) +
+                            folded("Unknown", unknown_line(p), style) +
+                            folded("Constants", constants_line(p), style);
+  if (!lines.empty()) text += "\n" + lines;
+  return text + folded("More", "--full: memory row by row, energy, warnings, sources", style);
+}
+
+std::string step_section(const Report& report, const TextStyle& style, bool full) {
+  const Prediction& p = report.prediction;
+  if (!p.flops || (!p.step && !p.if_it_fit)) return "";
+  return section(p.step ? "Where the step goes" : "Where the step would go if it fit", style) +
+         waterfall_text(report.scenario.job, as_if_it_fit(p), style,
+                        full ? 0.0 : least_on_a_screen);
+}
+
+/// The parts below the head.
+std::string body(const Report& report, const TextStyle& style, bool full) {
+  const Prediction& p = report.prediction;
+  std::string result = question_text(report, style) + reasons_text(report, style) +
+                       (full ? "\n" : "") +
+                       answers_text(full ? answer_lines(report) : other_answers(report), style);
+  if (p.memory)
+    result += "\n" + (full ? memory_text(*p.memory, style)
+                           : memory_stacks_text(*p.memory, StageOrder::pipeline, style,
+                                                stages_on_a_screen));
+  result += step_section(report, style, full);
+  if (!p.links.empty())
+    result += section("Busiest links", style) +
+              links_text(p, full ? links_shown : links_on_a_screen, style);
+  result += budget_section(report, style);
+  return result +
+         (full ? warnings_text(p, style) + provenance_text(p, style) : folded_text(report, style));
+}
+
+/// Parts shorter than `least` as one, "other parts", at the end.
+std::vector<WaterfallPart> with_small_summed(std::vector<WaterfallPart> parts, Seconds least) {
+  WaterfallPart rest{"other", "other parts", {}};
+  int summed = 0;
+  for (const WaterfallPart& part : parts) {
+    if (max(part.time, -part.time) >= least) continue;
+    rest.time += part.time;
+    ++summed;
+  }
+  if (summed < 2) return parts;
+  std::erase_if(parts, [&](const auto& part) { return max(part.time, -part.time) < least; });
+  parts.push_back(rest);
+  return parts;
+}
+
 }  // namespace
 
-std::string waterfall_text(const Job& job, const Prediction& prediction, const TextStyle& style) {
+std::string waterfall_text(const Job& job, const Prediction& prediction, const TextStyle& style,
+                           double least) {
   FORETRAIN_REQUIRE(prediction.step.has_value());
-  const std::vector<WaterfallPart> parts = waterfall(job, prediction);
+  const std::vector<WaterfallPart> parts =
+      with_small_summed(waterfall(job, prediction), least * prediction.step->time);
   const Seconds step = prediction.step->time;
   // Very long sequences can make the ideal longer than the step: the bars must still fit.
   Seconds scale = step;
@@ -141,24 +259,11 @@ std::string changes_text(const std::vector<Change>& changes, const TextStyle& st
   return section("Changes that fit with room to spare, fastest first", style) + table.text(style);
 }
 
-std::string report_text(const Report& report, const TextStyle& style) {
-  const Prediction& p = report.prediction;
-  std::string result = headline(report, style);
-  result += reasons_text(report, style);
-  result += answers_text(report, style);
-  if (p.memory) result += "\n" + memory_text(*p.memory, style);
-  if (p.step && p.flops) {
-    result += section("Where the step goes", style);
-    result += waterfall_text(report.scenario.job, p, style);
-  } else if (p.if_it_fit && p.flops) {
-    result += section("Where the step would go if it fit", style);
-    result += waterfall_text(report.scenario.job, as_if_it_fit(p), style);
-  }
-  if (!p.links.empty()) result += section("Busiest links", style) + links_text(p, style);
-  result += budget_section(report, style);
-  result += warnings_text(p, style);
-  result += provenance_text(p, style);
-  return result;
+std::string report_text(const Report& report, const TextStyle& style, ReportLength length,
+                        const std::string& source) {
+  const std::string head = head_text(report_head(report, source), style);
+  if (length == ReportLength::brief) return head;
+  return head + body(report, style, length == ReportLength::full);
 }
 
 }  // namespace foretrain

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "models/layers/job_flops.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "planner/answer/run_part.hpp"
 #include "planner/text/format.hpp"
 #include "scenarios/sections/rank_order_text.hpp"
 
@@ -82,25 +82,6 @@ std::string band_text(const StepForecast& step) {
                      seconds_text(step.high));
 }
 
-/// "lost steps 4.1 %, restarts 2.2 %": what the rest of the time goes into.
-std::string losses_text(const RunSplit& split) {
-  const std::array<std::pair<const char*, Seconds>, 8> rows{{{"lost work", split.lost},
-                                                             {"restarts", split.restart},
-                                                             {"detection", split.detection},
-                                                             {"checkpoints", split.checkpoints},
-                                                             {"stragglers", split.slow},
-                                                             {"evaluation", split.evaluation},
-                                                             {"planned stops", split.planned},
-                                                             {"waiting for hosts", split.waiting}}};
-  std::string text;
-  for (const auto& [name, time] : rows) {
-    const double share = time / split.total();
-    if (share < 0.0005) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(share));
-  }
-  return text;
-}
-
 void add_losses(const RunForecast& run, SummaryLines& lines) {
   if (!run.split) return;
   const std::string losses = losses_text(*run.split);
@@ -164,6 +145,21 @@ void add_cost(const Report& report, SummaryLines& lines) {
 }
 
 }  // namespace
+
+std::string losses_text(const RunSplit& split) {
+  std::vector<RunPart> parts(run_parts().begin(), run_parts().end());
+  std::erase_if(parts, [&](const RunPart& part) {
+    return part.time == &RunSplit::steps || split.*part.time / split.total() < 0.0005;
+  });
+  std::stable_sort(parts.begin(), parts.end(), [&](const RunPart& a, const RunPart& b) {
+    return split.*b.time < split.*a.time;
+  });
+  std::string text;
+  for (const RunPart& part : parts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.label,
+                        percent_text(split.*part.time / split.total()));
+  return text;
+}
 
 std::string cost_range_text(const CostForecast& cost) {
   if (cost.low.price)
@@ -270,26 +266,14 @@ SummaryLines answer_lines(const Report& report) {
   return lines;
 }
 
-RunVerdict run_verdict(const Prediction& p) {
-  if (!p.feasible()) return RunVerdict::no;
-  return p.memory && p.memory->fits_barely() ? RunVerdict::at_risk : RunVerdict::safe;
-}
-
-Tone tone_of(RunVerdict verdict) {
-  switch (verdict) {
-    case RunVerdict::safe:
-      return Tone::good;
-    case RunVerdict::at_risk:
-      return Tone::warn;
-    case RunVerdict::no:
-      break;
-  }
-  return Tone::bad;
+Verdict run_verdict(const Prediction& p) {
+  if (!p.feasible()) return Verdict::no;
+  return p.memory && p.memory->fits_barely() ? Verdict::at_risk : Verdict::safe;
 }
 
 std::string verdict_words(const Prediction& p) {
-  const RunVerdict verdict = run_verdict(p);
-  if (verdict != RunVerdict::no) return verdict == RunVerdict::safe ? "FITS" : "FITS BARELY";
+  const Verdict verdict = run_verdict(p);
+  if (verdict != Verdict::no) return verdict == Verdict::safe ? "FITS" : "FITS BARELY";
   const auto broken = [&](std::string_view rule) {
     return std::any_of(p.reasons.begin(), p.reasons.end(),
                        [&](const auto& r) { return r.rule == rule; });

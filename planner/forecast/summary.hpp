@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/names.hpp"
+#include "planner/answer/verdict.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/text/text_layout.hpp"
 
@@ -17,6 +17,8 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 /// What is forecast: model, machine, plan, batch, memory options, software.
 [[nodiscard]] SummaryLines question_lines(const Job& job);
+/// "lost work 4.1 %, restarts 2.2 %": what a run's time goes into beside steps, most first.
+[[nodiscard]] std::string losses_text(const RunSplit& split);
 /// Both ends of the price, of GPU-hours where it has none. @pre GPU-hours are known
 [[nodiscard]] std::string cost_range_text(const CostForecast& cost);
 /// Both ends of the energy. @pre it is known
@@ -24,17 +26,8 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 /// What comes out: step with band, MFU with its convention, throughput, run, cost.
 [[nodiscard]] SummaryLines answer_lines(const Report& report);
-/// What a verdict means to somebody who is about to start the run.
-enum class RunVerdict {
-  safe,     ///< the upper end of the memory band fits
-  at_risk,  ///< the forecast fits, the upper end of its band does not
-  no        ///< it cannot run
-};
-FORETRAIN_ENUM_NAMES(RunVerdict, {RunVerdict::safe, "safe"}, {RunVerdict::at_risk, "at-risk"},
-                     {RunVerdict::no, "no"});
 /// Decided here alone: text, pages and window take their words and colours from it.
-[[nodiscard]] RunVerdict run_verdict(const Prediction& prediction);
-[[nodiscard]] Tone tone_of(RunVerdict verdict);
+[[nodiscard]] Verdict run_verdict(const Prediction& prediction);
 
 /// "FITS", "FITS BARELY", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".
 [[nodiscard]] std::string verdict_words(const Prediction& prediction);

@@ -36,23 +36,19 @@ Seconds ideal_step(const Job& job, const Prediction& prediction) {
   return flops.model_per_step / (flops.peak_per_gpu * static_cast<double>(job.cluster.gpus()));
 }
 
-std::vector<WaterfallPart> whole_waterfall(const Job& job, const Prediction& prediction) {
+std::vector<WaterfallPart> whole_waterfall(const Job& job, const Prediction& prediction,
+                                           std::span<const StepPart> rows) {
   FORETRAIN_REQUIRE(prediction.step.has_value() && prediction.flops.has_value());
   const TimeBreakdown& b = prediction.step->breakdown;
   const Seconds ideal = ideal_step(job, prediction);
-  std::vector<WaterfallPart> parts{{"ideal", "model FLOPs at peak", ideal},
-                                   {"kernels", "kernels below peak", b.compute - ideal},
-                                   {"recompute_s", "recomputation", b.recompute},
-                                   {"tensor_s", "tensor parallel", b.tensor},
-                                   {"context_s", "context parallel", b.context},
-                                   {"expert_s", "expert parallel", b.expert},
-                                   {"pipeline_s", "pipeline transfers", b.pipeline},
-                                   {"bubble_s", "pipeline bubble", b.bubble},
-                                   {"data_s", "data parallel", b.data},
-                                   {"optimizer_s", "optimizer", b.optimizer},
-                                   {"input_s", "input", b.input},
-                                   {"launch_s", "kernel launches", b.launch},
-                                   {"imbalance_s", "stragglers", b.imbalance}};
+  std::vector<WaterfallPart> parts{{std::string(ideal_key), "model FLOPs at peak", ideal}};
+  for (const StepPart& row : rows) {
+    const std::string key(waterfall_key(row));
+    if (key == kernels_key)
+      parts.push_back({key, "kernels below peak", b.*row.time - ideal});
+    else
+      parts.push_back({key, std::string(row.label), b.*row.time});
+  }
   drop_small(parts);
   return parts;
 }

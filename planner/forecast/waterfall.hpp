@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
+#include "planner/answer/step_part.hpp"
 
 namespace foretrain {
 
@@ -25,8 +27,8 @@ struct WaterfallPart {
 [[nodiscard]] std::vector<WaterfallPart> waterfall(const Job& job, const Prediction& prediction);
 
 /// The same with the parts that are zero: always the same keys in the same order.
-[[nodiscard]] std::vector<WaterfallPart> whole_waterfall(const Job& job,
-                                                         const Prediction& prediction);
+[[nodiscard]] std::vector<WaterfallPart> whole_waterfall(
+    const Job& job, const Prediction& prediction, std::span<const StepPart> rows = step_parts());
 
 /// Model FLOPs of a step at the peak rate of all GPUs. @pre the forecast has flops
 [[nodiscard]] Seconds ideal_step(const Job& job, const Prediction& prediction);

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/network/collective_table.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "models/base/index.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/network/internal/fabric_cables.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "topologies/fabrics/fabric_checks.hpp"
 

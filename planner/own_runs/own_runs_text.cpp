@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/own_runs/own_runs.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 namespace {
@@ -123,9 +123,9 @@ std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style) {
   text += labelled(
       "mean error",
       fmt::format("{} before, {} after{}", percent_text(errors.before), percent_text(errors.after),
-                  errors.left_out ? fmt::format(", {} of runs that the fit had not seen",
-                                                percent_text(*errors.left_out))
-                                  : "; three runs and more are left out in turn"),
+                  errors.left_out
+                      ? fmt::format(", {} leave-one-out", percent_text(*errors.left_out))
+                      : "; leave-one-out error needs at least three runs"),
       style);
   text += labelled("noise", fmt::format("{}: what no constant explains", percent_text(fit.noise)),
                    style);

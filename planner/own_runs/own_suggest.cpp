@@ -12,9 +12,9 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/own_runs/internal/own_profiles.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/plan_words.hpp"
 #include "planner/text/usage_error.hpp"
 

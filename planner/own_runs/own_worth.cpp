@@ -9,7 +9,7 @@
 #include "calibration/fit/leave_out.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/forecast/internal/readable.hpp"
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/text/format.hpp"
@@ -35,18 +35,12 @@ constexpr auto headline = std::to_array<std::pair<const char*, const char*>>({
     {"cost.energy_high_kwh", "  90th percentile"},
 });
 
-std::optional<double> number_at(const Json& tree, const char* path) {
-  const Json* value = find_path(tree, path);
-  if (value == nullptr || !value->is_number()) return std::nullopt;
-  return value->get<double>();
-}
-
 /// Without the unit where the label names it.
 std::string figure_text(const std::string& path, double value) {
   if (path == "tokens_per_s_per_gpu") return significant_text(value);
   if (path == "tokens_per_step") return count_text(value);
   if (path == "gpus" || path == "tokens_per_s") return fixed_text(value, 0);
-  return readable(path, Json(value));
+  return quantity_text(path, value);
 }
 
 std::vector<ComparedFigure> figures_of(const std::vector<Report>& reports) {
@@ -60,11 +54,10 @@ std::vector<ComparedFigure> figures_of(const std::vector<Report>& reports) {
   }
   const std::size_t first = figures.size();
   for (const auto& [path, label] : headline) figures.push_back({path, label, {}});
-  for (const Report& report : reports) {
-    const Json tree = known_tree(report);
+  for (const Report& report : reports)
     for (std::size_t f = 0; f < headline.size(); ++f)
-      figures[f + first].values.push_back(number_at(tree, headline[f].first));
-  }
+      figures[f + first].values.push_back(
+          quantities().find(headline[f].first)->number(report.prediction));
   std::erase_if(figures, [](const ComparedFigure& figure) {
     return std::none_of(figure.values.begin(), figure.values.end(),
                         [](const auto& value) { return value.has_value(); });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/head.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/text/text_layout.hpp"
 
@@ -65,6 +66,11 @@ struct Comparison {
 /// @pre 2 to 26 reports
 [[nodiscard]] Comparison compare(std::vector<Report> reports);
 
+/// Which side has the least time per token and the least cost, and how sure that is: a tie where
+/// the bands leave it open.
+[[nodiscard]] std::vector<std::string> lead_sentences(const Comparison& comparison);
+[[nodiscard]] AnswerHead comparison_head(const Comparison& comparison);
+
 enum class CatalogValues { counted, listed };
 /// Headline figures, the step's parts from the first side to each other one as a waterfall, the
 /// settings and the memory rows that differ. No line is longer than style.width.
@@ -74,11 +80,6 @@ enum class CatalogValues { counted, listed };
 /// Schema comparison/1: planner/README.md, "Output".
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 /// RFC 4180: section, key, one column per side, then difference and ratio to the first side.
-/// Of each side on another machine than the first: whether the bands of their prices overlap, which
-/// leaves open which is cheaper. Errors of two machines are apart, those of two plans of one are
-/// not.
-[[nodiscard]] std::vector<std::string> price_sentences(const Comparison& comparison);
-
 [[nodiscard]] std::string comparison_csv(const Comparison& comparison);
 
 }  // namespace foretrain

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/forecast/report_markdown.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -185,28 +185,6 @@ std::string comparison_json(const Comparison& c) {
                {"memory", std::move(rows)}});
 }
 
-std::vector<std::string> price_sentences(const Comparison& c) {
-  const auto band = [&c](std::size_t side) -> std::optional<std::pair<double, double>> {
-    const CostForecast& cost = c.reports[side].prediction.cost;
-    if (!cost.low.price || !cost.high.price) return std::nullopt;
-    return std::pair{cost.low.price->value(), cost.high.price->value()};
-  };
-  const auto host = [&c](std::size_t side) {
-    return c.reports[side].scenario.job.cluster.host.name;
-  };
-  std::vector<std::string> sentences;
-  for (std::size_t side = 1; side < c.reports.size(); ++side) {
-    const auto first = band(0);
-    const auto other = band(side);
-    if (!first || !other || host(0) == host(side)) continue;
-    const bool overlap = first->second >= other->first && other->second >= first->first;
-    const char* const verdict = overlap ? "The cost bands of A and {} overlap: treat this as a tie."
-                                        : "The cost bands of A and {} do not overlap.";
-    sentences.push_back(fmt::format(fmt::runtime(verdict), side_name(side)));
-  }
-  return sentences;
-}
-
 std::string comparison_csv(const Comparison& c) {
   CsvTable table(c.reports.size());
   std::vector<std::string> verdicts;
@@ -231,7 +209,9 @@ std::string comparison_csv(const Comparison& c) {
 }
 
 std::string comparison_markdown(const Comparison& c) {
-  std::string result = "### Comparison\n\n| | scenario | verdict |\n|:--|:--|:--|\n";
+  const AnswerHead head = comparison_head(c);
+  std::string result = fmt::format("### {}: {}\n\n{}\n", head.subject, head.words, head.sentence);
+  result += "\n| | scenario | verdict |\n|:--|:--|:--|\n";
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Report& report = c.reports[side];
     std::string verdict = verdict_words(report.prediction);
@@ -249,7 +229,6 @@ std::string comparison_markdown(const Comparison& c) {
     }
     result += markdown_row(cells);
   }
-  for (const std::string& sentence : price_sentences(c)) result += "\n" + sentence + "\n";
   return result + markdown_steps(c) + markdown_settings(c) + markdown_rows(c) +
          fmt::format("\nforetrain {}, {}\n", version, name_of(c.reports.front().prediction.engine));
 }

@@ -11,7 +11,6 @@
 #include "planner/forecast/waterfall.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
@@ -246,14 +245,9 @@ std::string rows_text(const Comparison& c, const TextStyle& style) {
 
 std::string comparison_text(const Comparison& comparison, CatalogValues catalog,
                             const TextStyle& style) {
-  const std::string engine = name_of(comparison.reports.front().prediction.engine).data();
-  std::string result = toned("Comparison", Tone::strong, style) +
-                       fmt::format(" of {} forecasts (foretrain {}, {})\n\n",
-                                   comparison.reports.size(), version, engine);
+  std::string result = head_text(comparison_head(comparison), style) + "\n";
   result += sides_text(comparison, style);
   result += figures_text(comparison, style);
-  for (const std::string& sentence : price_sentences(comparison))
-    result += hanging("  ", sentence, style);
   for (std::size_t side = 1; side < comparison.reports.size(); ++side)
     result += step_text(comparison, side, style);
   result += settings_text(comparison, catalog, style);

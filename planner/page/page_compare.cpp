@@ -126,7 +126,7 @@ Json comparison_tree(const Comparison& comparison) {
   for (const ComparedRow& row : comparison.rows)
     rows.push_back({{"category", row.category}, {"name", row.name}, {"sizes", sizes_tree(row)}});
   return {{"figures", figures_tree(comparison)},
-          {"prices", price_sentences(comparison)},
+          {"prices", lead_sentences(comparison)},
           {"parts", std::move(parts)},
           {"settings", std::move(settings)},
           {"rows", std::move(rows)}};

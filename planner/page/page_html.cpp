@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "models/base/require.hpp"
+#include "planner/answer/memory_part.hpp"
+#include "planner/answer/step_part.hpp"
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/search/internal/not_compared_tree.hpp"
 #include "planner/text/content_policy.hpp"
-#include "planner/text/memory_looks.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/text/task_looks.hpp"
@@ -84,10 +85,11 @@ Json looks_tree() {
   };
   constexpr std::array names{"blue", "orange", "green", "red", "sky", "pink", "yellow", "grey"};
   for (std::size_t i = 0; i < names.size(); ++i) add(names[i], series_paints[i]);
-  for (const PartLook& look : part_looks) add(fmt::format("part-{}", look.key), look.paint);
+  for (const std::string_view key : waterfall_keys())
+    add(fmt::format("part-{}", key), part_paint(key));
   Json memory = Json::array();
-  for (const MemoryLook& look : memory_looks) {
-    memory.push_back({look.key, look.name});
+  for (const MemoryPart& look : memory_parts()) {
+    memory.push_back({look.key, look.key});
     add(fmt::format("memory-{}", look.key), look.paint);
   }
   Json tasks = Json::array();

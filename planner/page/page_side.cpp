@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/answer/memory_part.hpp"
+#include "planner/answer/quantity.hpp"
+#include "planner/answer/run_part.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/internal/page_tree.hpp"
@@ -165,7 +168,7 @@ Json memory_tree(const MemoryForecast& memory) {
   Json stages = Json::array();
   for (const StageMemory& stage : memory.stages) {
     Json parts = Json::array();
-    for (const auto& [name, size] : memory_parts(stage)) parts.push_back(size.value());
+    for (const MemoryPart& part : memory_parts()) parts.push_back((stage.*part.size).value());
     Json rows = Json::array();
     for (const MemoryRow& row : stage.rows)
       rows.push_back({row.category, row.name, number_or_null(row.size.value())});
@@ -208,31 +211,17 @@ Json losses_tree(const Report& report) {
 
 Json run_split_tree(const RunSplit& split) {
   Json list = Json::array();
-  const std::array<std::pair<const char*, Seconds>, 9> rows{{{"productive time", split.steps},
-                                                             {"evaluation", split.evaluation},
-                                                             {"checkpoints", split.checkpoints},
-                                                             {"stragglers", split.slow},
-                                                             {"lost work", split.lost},
-                                                             {"detection", split.detection},
-                                                             {"restarts", split.restart},
-                                                             {"planned stops", split.planned},
-                                                             {"waiting for hosts", split.waiting}}};
-  for (const auto& [name, time] : rows)
-    if (time > Seconds{}) list.push_back({name, time.value()});
+  for (const RunPart& part : run_parts())
+    if (split.*part.time > Seconds{}) list.push_back({part.label, (split.*part.time).value()});
   return list;
 }
 
-Json cost_tree(const CostParts& parts) {
+Json cost_tree(const Prediction& p) {
   Json list = Json::array();
-  const std::array<std::pair<const char*, std::optional<Dollars>>, 6> rows{
-      {{"rent of GPUs", parts.rent},
-       {"GPUs and hosts, depreciated", parts.machine},
-       {"network", parts.network},
-       {"storage", parts.storage},
-       {"staff and upkeep", parts.staff},
-       {"electricity", parts.electricity}}};
-  for (const auto& [name, price] : rows)
-    if (price) list.push_back({name, price->value()});
+  for (const ForecastQuantity& row : quantities().rows()) {
+    if (!row.path.starts_with("cost.parts.")) continue;
+    if (const auto price = QuantityAt{&row}.number(p)) list.push_back({row.label, *price});
+  }
   return list;
 }
 
@@ -313,7 +302,7 @@ Json side_tree(const PageSide& side) {
       {"losses", timed ? losses_tree(report) : Json(nullptr)},
       {"gantt", side.path ? gantt_tree(*side.path) : Json(nullptr)},
       {"run", p.run.split ? run_split_tree(*p.run.split) : Json(nullptr)},
-      {"cost", cost_tree(p.cost.parts)},
+      {"cost", cost_tree(p)},
       {"warnings", warnings_tree(p)},
       {"provenance", lines_tree(provenance_lines(p))},
       {"values", values_tree(report.scenario)},

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/step_part.hpp"
 #include "planner/forecast/plan_difference.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/search/search_report.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -49,8 +50,8 @@ Json plan_tree(const ForecastPlan& plan) {
   Json breakdown = nullptr;
   if (step) {
     breakdown = Json::object();
-    for (const auto& [key, time] : breakdown_parts(step->breakdown))
-      breakdown[std::string(key)] = number_or_null(time.value());
+    for (const StepPart& part : step_parts())
+      breakdown[std::string(part.key)] = number_or_null((step->breakdown.*part.time).value());
   }
   tree["breakdown"] = std::move(breakdown);
   return tree;

@@ -11,7 +11,6 @@
 #include "planner/forecast/waterfall.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 #include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
@@ -288,10 +287,7 @@ std::string standing_text(const PlanReport& report, const TextStyle& style) {
 }
 
 std::string nearest_text(const PlanReport& report, const TextStyle& style) {
-  std::string text =
-      "\n" +
-      toned(report.result.complete() ? "NOTHING FITS" : "NOTHING FOUND SO FAR", Tone::bad, style) +
-      "\n";
+  std::string text = "\n";
   if (!report.nearest)
     return text + hanging("  ",
                           "No combination is a legal plan that this version can time: see what was "
@@ -327,14 +323,14 @@ std::string nearest_text(const PlanReport& report, const TextStyle& style) {
 
 }  // namespace
 
-std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars bars) {
-  std::string text =
-      toned(report.scenario.job.name, Tone::strong, style) +
-      fmt::format(": plans by {} (foretrain {})\n", name_of(report.options.by), version);
-  text += space_text(report, style) + rejected_text(report.result, style);
+std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars bars,
+                      const std::string& source) {
+  std::string text = head_text(plan_head(report, source), style);
+  const std::string space = space_text(report, style) + rejected_text(report.result, style);
   if (report.plans.empty()) {
     text += nearest_text(report, style);
-    return report.standing ? text + standing_text(report, style) : text;
+    if (report.standing) text += standing_text(report, style);
+    return text + space;
   }
   const std::size_t played = std::min(report.options.on_fabric, report.plans.size());
   const std::string fabric =
@@ -351,7 +347,7 @@ std::string plan_text(const PlanReport& report, const TextStyle& style, PlanBars
   if (!report.pareto.empty())
     text += section("Pareto front: no plan beats these in both time and cost, closed form", style) +
             plans_text(report.pareto, style);
-  return text;
+  return text + space;
 }
 
 }  // namespace foretrain

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_study.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

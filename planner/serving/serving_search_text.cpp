@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

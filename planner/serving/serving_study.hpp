@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/head.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "planner/text/text_layout.hpp"
 #include "sim/serving/serving_summary.hpp"
@@ -64,6 +65,7 @@ struct ServingReport {
 [[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus,
                                                       double output_per_s, double prompt_per_s);
 
+[[nodiscard]] AnswerHead serving_head(const ServingReport& report);
 [[nodiscard]] std::string serving_text(const ServingReport& report, const TextStyle& style);
 [[nodiscard]] std::string serving_json(const ServingReport& report);
 /// A row per counted request, in order of its end.

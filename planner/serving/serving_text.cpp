@@ -8,7 +8,6 @@
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_study.hpp"
 #include "planner/text/format.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 
@@ -110,11 +109,10 @@ std::string cache_text(const ReadyPool& pool, double request) {
                      with_thousands(std::llround(request)), bytes_text(pool.cache.weights));
 }
 
-std::string head_text(const ServingReport& report, const TextStyle& style) {
+std::string deployment_lines(const ServingReport& report, const TextStyle& style) {
   const ReadyServing& ready = report.ready;
   const EngineProfile& engine = ready.serve.deployment.engine;
-  std::string text = toned(cut(report.name, style.width - 26), Tone::strong, style) +
-                     fmt::format(": serving (foretrain {})\n\n", version);
+  std::string text = "\n";
   const auto line = [&](const char* label, const std::string& words) {
     text += labelled(label, words, style, label_columns);
   };
@@ -233,8 +231,70 @@ std::string warnings_text(const ServingReport& report, const TextStyle& style) {
 
 }  // namespace
 
+namespace {
+
+/// A goal against what is reached, with the band of the engine's profile.
+Verdict verdict_of(const ServingReport& report, const GoalVerdict& goal) {
+  const EngineProfile& engine = report.ready.serve.deployment.engine;
+  const ResidualBand& band = goal.name == "ttft" ? engine.ttft : engine.tpot;
+  const double reached = goal.reached.value();
+  return within({reached * std::min(1.0, band.low), reached, reached * std::max(1.0, band.high)},
+                goal.limit.value());
+}
+
+void judge_goals(const ServingReport& report, AnswerHead& head) {
+  head.words = "serving";
+  if (report.summary.overloaded) {
+    head.verdict = Verdict::no;
+    head.words = "OVERLOADED";
+    return;
+  }
+  if (report.goals.empty()) return;
+  head.verdict = Verdict::safe;
+  for (const GoalVerdict& goal : report.goals)
+    head.verdict = std::max(*head.verdict, verdict_of(report, goal));
+  head.words = *head.verdict == Verdict::safe      ? "KEEPS ITS GOALS"
+               : *head.verdict == Verdict::at_risk ? "KEEPS ITS GOALS BARELY"
+                                                   : "MISSES ITS GOALS";
+}
+
+HeadFigure time_figure(const char* label, const ServingTimes& times, const ResidualBand& band) {
+  return {label, seconds_text(Seconds{times.p90}),
+          seconds_text(Seconds{times.p90 * band.low}) + " to " +
+              seconds_text(Seconds{times.p90 * band.high}),
+          "median " + seconds_text(Seconds{times.p50})};
+}
+
+}  // namespace
+
+AnswerHead serving_head(const ServingReport& report) {
+  AnswerHead head;
+  head.subject = report.name;
+  head.made_by = "simulated";
+  if (!report.ready.reasons.empty()) {
+    head.verdict = Verdict::no;
+    head.words = "CANNOT RUN";
+    head.sentence = report.ready.reasons.front().message + ".";
+    return head;
+  }
+  judge_goals(report, head);
+  const ServingSummary& seen = report.summary;
+  const EngineProfile& engine = report.ready.serve.deployment.engine;
+  head.sentence = fmt::format("{} answers {} requests/s on {} GPUs.", report.model,
+                              significant_text(seen.requests_per_s), report.ready.gpus());
+  head.figures = {time_figure("TTFT, P90", seen.ttft, engine.ttft),
+                  time_figure("TPOT, P90", seen.tpot, engine.tpot),
+                  {"Output", significant_text(seen.output_tokens_per_s) + " tokens/s",
+                   significant_text(seen.output_tokens_per_s * engine.throughput.low) + " to " +
+                       significant_text(seen.output_tokens_per_s * engine.throughput.high)}};
+  if (report.cost)
+    head.figures.push_back({"Cost", fmt::format("${:.3f}", report.cost->per_million_output), "",
+                            "per million output tokens"});
+  return head;
+}
+
 std::string serving_text(const ServingReport& report, const TextStyle& style) {
-  std::string text = head_text(report, style);
+  std::string text = head_text(serving_head(report), style) + deployment_lines(report, style);
   const ReadyServing& ready = report.ready;
   if (!ready.reasons.empty())
     return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/head.hpp"
 #include "planner/search/not_compared.hpp"
 #include "planner/search/search.hpp"
 #include "planner/text/text_layout.hpp"
@@ -104,6 +105,7 @@ struct ProcureOptions {
 [[nodiscard]] std::optional<std::vector<std::size_t>> overlap_with_first(const Procurement& result,
                                                                          ProcureMeasure measure);
 
+[[nodiscard]] AnswerHead procure_head(const Procurement& result);
 /// No line is longer than style.width.
 [[nodiscard]] std::string procure_text(const Procurement& result, const TextStyle& style = {});
 /// Schema procure/1: planner/README.md, "Output".

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/search/internal/not_compared_tree.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -180,11 +180,41 @@ std::string counted(std::size_t count, const char* what) {
 
 }  // namespace
 
+AnswerHead procure_head(const Procurement& result) {
+  AnswerHead head;
+  head.subject = "Procurement";
+  head.made_by = fmt::format("{}, {}, by {}", counted(result.clusters.size(), "cluster"),
+                             counted(result.workloads.size(), "workload"), name_of(result.by));
+  const bool any = !result.ranking.empty() && result.clusters[result.ranking.front()].runs();
+  if (!any) {
+    head.verdict = Verdict::no;
+    head.words = "NONE RUNS ALL";
+    head.sentence = "No cluster runs all workloads.";
+    return head;
+  }
+  const ProcureCluster& first = result.clusters[result.ranking.front()];
+  const auto others = overlap_with_first(result, measure_of(result));
+  const bool tie = others && !others->empty();
+  head.words = tie ? "TIE" : first.name;
+  head.sentence = tie ? fmt::format(
+                            "{} is ahead, but the bands of {} overlap with its band: treat "
+                            "this as a tie.",
+                            first.name, counted(others->size(), "other cluster"))
+                      : fmt::format("{} is ahead of all others.", first.name);
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, result.ranking.size()); ++i) {
+    const ProcureCluster& cluster = result.clusters[result.ranking[i]];
+    const auto band = cluster.price_band;
+    head.figures.push_back(
+        {cluster.name,
+         cluster.price_usd ? money_text(cluster.price_usd) : days_text(cluster.run) + " days",
+         band ? fmt::format("${} to ${}", count_text(band->low), count_text(band->high)) : "",
+         cluster.price_usd ? days_text(cluster.run) + " days" : ""});
+  }
+  return head;
+}
+
 std::string procure_text(const Procurement& result, const TextStyle& style) {
-  std::string text =
-      toned("Procurement", Tone::strong, style) +
-      fmt::format(": {}, {} (foretrain {})\n", counted(result.clusters.size(), "cluster"),
-                  counted(result.workloads.size(), "workload"), version);
+  std::string text = head_text(procure_head(result), style);
   if (result.left_out > 0)
     text += hanging("  ",
                     fmt::format("Interrupted: {} of {} clusters were not forecast and are missing "

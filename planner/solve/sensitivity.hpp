@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "planner/answer/head.hpp"
 #include "planner/text/text_layout.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
@@ -60,6 +61,7 @@ struct Sensitivity {
 [[nodiscard]] Sensitivity sensitivity(const Scenario& scenario, SensitivityMetric metric,
                                       double by);
 
+[[nodiscard]] AnswerHead sensitivity_head(const Sensitivity& result);
 /// A tornado of bars. No line is longer than style.width.
 [[nodiscard]] std::string sensitivity_text(const Sensitivity& result, const TextStyle& style = {});
 /// Schema sensitivity/1: planner/README.md, "Output".

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/version.hpp"
 
@@ -80,11 +80,22 @@ std::string svg_bar(double change, double scale, double y, double offset, const 
 
 }  // namespace
 
+AnswerHead sensitivity_head(const Sensitivity& result) {
+  AnswerHead head;
+  head.subject = result.name;
+  head.words =
+      fmt::format("{} when an input moves by {}", name_of(result.metric), percent_text(result.by));
+  head.sentence = "As it is: " + base_text(result) + ".";
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, result.levers.size()); ++i) {
+    const SensitivityLever& lever = result.levers[i];
+    head.figures.push_back(
+        {lever.label, change_text(lever.low_change) + " to " + change_text(lever.high_change)});
+  }
+  return head;
+}
+
 std::string sensitivity_text(const Sensitivity& result, const TextStyle& style) {
-  std::string text = toned(result.name, Tone::strong, style) +
-                     fmt::format(": {} when an input moves by {} (foretrain {})\n\n",
-                                 name_of(result.metric), percent_text(result.by), version);
-  text += hanging("", "As it is: " + base_text(result) + ".", style) + "\n";
+  std::string text = head_text(sensitivity_head(result), style) + "\n";
   text += "  " + pad_right("input", label_columns - 2) +
           pad_left(fmt::format("-{:.0f} %", 100.0 * result.by), change_columns) + " " +
           pad_left(fmt::format("+{:.0f} %", 100.0 * result.by), change_columns) +

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/solve/solve.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
 constexpr int label_columns = 24;
+constexpr std::size_t most_figures = 4;  // of the head
 
 Json value_tree(const SolveValue& value) {
   return value.number ? number_or_null(value.number) : Json(value.text);
@@ -32,14 +33,27 @@ std::string table_text(const SolveAnswer& answer, const TextStyle& style) {
 
 }  // namespace
 
-std::string solve_text(const SolveAnswer& answer, const TextStyle& style) {
-  std::string text = toned(answer.name, Tone::strong, style) +
-                     fmt::format(": {} (foretrain {})\n\n", name_of(answer.question), version);
-  text += hanging("", answer.sentence, style);
-  if (!answer.values.empty()) text += "\n";
+AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
+  AnswerHead head;
+  head.subject = answer.name;
+  head.verdict = answer.found ? Verdict::safe : Verdict::no;
+  head.words = fmt::format("{}{}", answer.found ? "" : "no ", name_of(answer.question));
+  head.sentence = answer.sentence;
   for (const SolveValue& value : answer.values)
-    text += labelled("  " + value.label, value.text, style, label_columns);
-  if (!answer.settings.empty())
+    if (head.figures.size() < most_figures) head.figures.push_back({value.label, value.text});
+  if (!source.empty() && !answer.settings.empty())
+    head.next = fmt::format("foretrain simulate {} --set {}", source,
+                            fmt::join(answer.settings, " --set "));
+  return head;
+}
+
+std::string solve_text(const SolveAnswer& answer, const TextStyle& style,
+                       const std::string& source) {
+  std::string text = head_text(solve_head(answer, source), style);
+  if (answer.values.size() > most_figures) text += "\n";
+  for (std::size_t i = most_figures; i < answer.values.size(); ++i)
+    text += labelled("  " + answer.values[i].label, answer.values[i].text, style, label_columns);
+  if (!answer.settings.empty() && source.empty())
     text +=
         "\n" + hanging("  ", fmt::format("--set {}", fmt::join(answer.settings, " --set ")), style);
   if (!answer.rows.empty()) text += table_text(answer, style);

@@ -6,10 +6,10 @@
 #include <array>
 #include <cstddef>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

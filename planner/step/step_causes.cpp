@@ -201,12 +201,12 @@ std::string pipeline_cause(const Case& c) {
       job.parallel.sequence || scatters_boundaries(job) ? job.parallel.tensor : 1.0;
   return fmt::format(
       "An activation of {} per rank goes to the next stage and its gradient comes back, for {} "
-      "micro-batches{}; {} hops each way are not overlapped while the pipeline fills and "
-      "drains.",
+      "micro-batches{}; {} each way {} exposed during fill and drain.",
       bytes_text(activation(job) / split), with_thousands(job.microbatches()),
       job.communication.overlap.pipeline ? ", partly overlapped with compute"
                                          : " with communication.overlap.pipeline = false",
-      job.parallel.pipeline - 1);
+      job.parallel.pipeline == 2 ? "1 hop" : fmt::format("{} hops", job.parallel.pipeline - 1),
+      job.parallel.pipeline == 2 ? "is" : "are");
 }
 
 /// torch.nn.DataParallel: everything leaves from GPU 0 and comes back to it.

@@ -4,24 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/step/internal/step_causes.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
-
-/// From the chip outwards: what one GPU does alone, then what it waits for.
-constexpr auto order = std::to_array<std::string_view>(
-    {"kernels", "recompute_s", "tensor_s", "context_s", "expert_s", "bubble_s", "pipeline_s",
-     "data_s", "optimizer_s", "input_s", "launch_s", "imbalance_s"});
 
 std::string settings_text(const Lever& lever) {
   return fmt::format("--set {}", fmt::join(lever.settings, " --set "));
@@ -69,15 +62,12 @@ StepLosses step_losses(const Report& asked) {
   result.ideal = ideal_step(job, report.prediction);
   result.ideal_cause = cause_of("ideal", report);
   Seconds at = result.ideal;
-  const auto parts = whole_waterfall(job, report.prediction);
-  for (const std::string_view key : order) {
-    const auto part = std::find_if(parts.begin(), parts.end(),
-                                   [&](const WaterfallPart& p) { return p.key == key; });
-    if (part == parts.end() || part->time == Seconds{}) continue;
-    const double factor = at / (at + part->time);
-    at += part->time;
-    result.losses.push_back({part->key, part->label, part->time, factor, result.ideal / at,
-                             cause_of(key, report), lever_for(key, job)});
+  for (const WaterfallPart& part : waterfall(job, report.prediction)) {
+    if (part.key == ideal_key) continue;
+    const double factor = at / (at + part.time);
+    at += part.time;
+    result.losses.push_back({part.key, part.label, part.time, factor, result.ideal / at,
+                             cause_of(part.key, report), lever_for(part.key, job)});
   }
   result.step = at;
   result.mfu = result.ideal / at;
@@ -106,7 +96,7 @@ std::string step_losses_text(const Report& report, const StepLosses& all, const 
     if (!all.feasible) continue;
     result += hanging("  ",
                       loss.lever ? "less with " + lever_text(*loss.lever)
-                                 : "None of the settings that were tried shortens this and fits.",
+                                 : "No setting we tried reduces this and still fits.",
                       style);
   }
   result += "\n";

@@ -6,8 +6,8 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/network/fabric_text.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/sha256.hpp"

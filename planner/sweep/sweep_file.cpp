@@ -15,8 +15,8 @@
 #include <optional>
 #include <thread>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/sweep/sweep_grid.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/safe_text.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/base/prediction.hpp"
+#include "planner/answer/quantity.hpp"
 
 namespace foretrain {
 
@@ -15,21 +15,19 @@ class SweepMetrics {
  public:
   /// @throws UsageError for a path that is no number of a forecast, naming the nearest, for one
   ///   that is listed twice, and for an empty list.
-  explicit SweepMetrics(std::vector<std::string> paths);
+  explicit SweepMetrics(std::vector<std::string> paths, const Quantities& table = quantities());
 
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
   /// In the order of paths(); nothing where the JSON has null or no such stage.
   [[nodiscard]] std::vector<std::optional<double>> of(const Prediction& prediction) const;
 
  private:
-  /// Microseconds would go into making a JSON value: the usual numbers are read directly.
-  using Getter = std::optional<double> (*)(const Prediction&);
   std::vector<std::string> paths_;
-  std::vector<Getter> getters_;  ///< null: by way of the JSON
+  std::vector<QuantityAt> metrics_;
 };
 
-/// Whether more of a number is better: throughput, shares of the peak, goodput, odds. Of all others
-/// people want the least first, times and costs above all.
+/// Whether more of a number is better (ForecastQuantity::more_is_better). Of all others people want
+/// the least first, times and costs above all.
 [[nodiscard]] bool more_is_better(std::string_view path);
 
 /// What a sweep keeps of a forecast unless told otherwise.

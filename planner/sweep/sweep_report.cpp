@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {

@@ -35,7 +35,5 @@ struct SlurmArray {
 
 /// A bash script: run by hand it submits the array, and a job that merges the results after it.
 [[nodiscard]] std::string sbatch_script(const SlurmArray& array);
-/// A word as bash reads it back, whatever it holds.
-[[nodiscard]] std::string shell_word(const std::string& text);
 
 }  // namespace foretrain

@@ -7,6 +7,7 @@
 
 #include "models/base/require.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -21,20 +22,6 @@ std::string time_limit(const SlurmArray& array) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view harmless =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!text.empty() && text.find_first_not_of(harmless) == std::string::npos) return text;
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      result += "'\\''";
-    else
-      result += c;
-  }
-  return result + "'";
-}
 
 std::string sbatch_script(const SlurmArray& array) {
   FORETRAIN_REQUIRE(array.tasks >= 1 && array.workers >= 1 && array.points_per_s > 0.0);

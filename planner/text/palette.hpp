@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <string_view>
 
 namespace foretrain {
 
@@ -40,31 +39,5 @@ inline constexpr Paint silver{"#b4b4b4", "#6a7078", "249"};
 inline constexpr std::array<Paint, 8> series_paints{
     palette::blue, palette::orange, palette::green,  palette::vermilion,
     palette::sky,  palette::purple, palette::yellow, palette::grey};
-
-struct PartLook {
-  std::string_view key;  ///< WaterfallPart::key
-  Paint paint;
-};
-
-inline constexpr std::array<PartLook, 13> part_looks{{{"ideal", palette::blue},
-                                                      {"kernels", palette::steel},
-                                                      {"recompute_s", palette::orange},
-                                                      {"tensor_s", palette::yellow},
-                                                      {"context_s", palette::sand},
-                                                      {"expert_s", palette::mint},
-                                                      {"pipeline_s", palette::sky},
-                                                      {"bubble_s", palette::grey},
-                                                      {"data_s", palette::purple},
-                                                      {"optimizer_s", palette::ink},
-                                                      {"input_s", palette::brown},
-                                                      {"launch_s", palette::green},
-                                                      {"imbalance_s", palette::vermilion}}};
-
-/// The colour of a part of the step. @pre it is one of WaterfallPart's keys; grey for others
-[[nodiscard]] constexpr Paint part_paint(std::string_view key) {
-  for (const PartLook& look : part_looks)
-    if (look.key == key) return look.paint;
-  return palette::grey;
-}
 
 }  // namespace foretrain

@@ -13,8 +13,7 @@ namespace {
 std::string comments(const HuggingFaceModel& model) {
   std::string text;
   for (const std::string& sentence : model.assumed) text += "# " + sentence + "\n";
-  for (const std::string& key : model.unknown)
-    text += "# " + key + " is not known here, and nothing was made of it\n";
+  for (const std::string& key : model.unknown) text += "# " + key + ": unknown key, ignored\n";
   return text;
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("views: categories have the colours of the palette, as on the page", "
     const auto paint = [&](const Paint& of) {
       return QString::fromLatin1(theme.dark() ? of.dark : of.light);
     };
-    for (const MemoryLook& look : memory_looks)
+    for (const MemoryPart& look : memory_parts())
       CHECK(memory_colour(theme, look).name() == paint(look.paint));
     for (const TaskLook& look : task_looks)
       CHECK(slice_colour(theme, look.role, 0, 1).name() == paint(look.paint));

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "planner/answer/memory_part.hpp"
+#include "planner/answer/step_part.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/report_text.hpp"
 #include "planner/forecast/summary.hpp"
@@ -21,7 +23,6 @@
 #include "planner/step/step_play.hpp"
 #include "planner/step/step_slices.hpp"
 #include "planner/sweep/sweep_choices.hpp"
-#include "planner/text/memory_looks.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/task_looks.hpp"
 
@@ -239,8 +240,8 @@ TEST_CASE("palette: colours of one chart differ, on every ground and on terminal
   };
   std::vector<Paint> tasks, memory, parts;
   for (const TaskLook& look : task_looks) tasks.push_back(look.paint);
-  for (const MemoryLook& look : memory_looks) memory.push_back(look.paint);
-  for (const PartLook& look : part_looks) parts.push_back(look.paint);
+  for (const MemoryPart& look : memory_parts()) memory.push_back(look.paint);
+  for (const std::string_view key : waterfall_keys()) parts.push_back(part_paint(key));
   apart(tasks);
   apart(memory);
   apart(parts);
@@ -249,8 +250,8 @@ TEST_CASE("palette: colours of one chart differ, on every ground and on terminal
 TEST_CASE("palette: every part of the step has a colour", "[planner][palette]") {
   for (const WaterfallPart& part : whole_waterfall(example().job, report().prediction)) {
     CAPTURE(part.key);
-    CHECK(std::count_if(part_looks.begin(), part_looks.end(),
-                        [&](const PartLook& look) { return look.key == part.key; }) == 1);
+    const auto keys = waterfall_keys();
+    CHECK(std::count(keys.begin(), keys.end(), part.key) == 1);
   }
 }
 
@@ -260,8 +261,8 @@ TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[plan
   ReportPage page;
   page.sides.push_back({report(), std::nullopt});
   const std::string html = page_html(page);
-  for (const MemoryLook& look : memory_looks) {
-    CAPTURE(look.name);
+  for (const MemoryPart& look : memory_parts()) {
+    CAPTURE(look.key);
     const std::string of_page =
         fmt::format("[\"memory-{}\",\"{}\",\"{}\"]", look.key, look.paint.light, look.paint.dark);
     CHECK(html.find(of_page) != std::string::npos);
@@ -269,8 +270,8 @@ TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[plan
     CHECK(svg.find(fmt::format("fill=\"{}\"", look.paint.light)) != std::string::npos);
     CHECK(text.find(fmt::format("38;5;{}m", look.paint.terminal)) != std::string::npos);
   }
-  for (const PartLook& look : part_looks)
-    CHECK(html.find(fmt::format("[\"part-{}\",\"{}\"", look.key, look.paint.light)) !=
+  for (const std::string_view key : waterfall_keys())
+    CHECK(html.find(fmt::format("[\"part-{}\",\"{}\"", key, part_paint(key).light)) !=
           std::string::npos);
 }
 

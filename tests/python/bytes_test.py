@@ -135,7 +135,8 @@ class Bytes(unittest.TestCase):
 
     def test_every_command_of_the_program_is_a_function(self):
         _, text, _ = program("--help")
-        commands = text.split("Subcommands:\n")[1].split("\n\n")[0].splitlines()
+        groups = text.split("\nStart: ")[1].split("\nExamples:")[0]
+        commands = [line for line in groups.splitlines() if line.startswith("  ")]
         names = {line.split()[0] for line in commands}
         known = {function.words[0] for function in foretrain._functions.values()}
         self.assertEqual(names - known, {"gui", "completion", "man", "doctor"})

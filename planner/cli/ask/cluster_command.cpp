@@ -7,6 +7,7 @@
 #include "planner/cli/ask/cluster_fit_command.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -22,6 +23,7 @@ struct ClusterCommandOptions {
   ClusterRunOptions run;
   std::string svg;
   std::string html;
+  bool brief = false;
   bool csv = false;
 };
 
@@ -46,9 +48,11 @@ std::vector<ScheduledStretch> drawn_schedule(const ClusterFile& file) {
 
 std::string report_of(const ClusterCommandOptions& options, const ClusterFile& file,
                       const QueueSummary& summary) {
+  const TextStyle style = options.run.out.empty() ? output_style() : TextStyle{};
+  if (options.brief) return brief_answer(cluster_head(file, summary), options.run.json, style);
   if (options.run.json) return cluster_json(file, summary);
   if (options.csv) return cluster_csv(file, summary);
-  return cluster_text(file, summary, options.run.out.empty() ? output_style() : TextStyle{});
+  return cluster_text(file, summary, style);
 }
 
 int show_queue(const ClusterCommandOptions& options) {
@@ -114,6 +118,7 @@ Command add_cluster_command(CLI::App& program) {
   app->add_option("--html", options->html, "Write a page to read and share into FILE.html")
       ->type_name("FILE");
   add_report_output(*app, options->run.out, {"--svg", "--html"});
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->run.scenario);
   app->footer(
       "Examples:\n"

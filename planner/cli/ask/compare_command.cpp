@@ -7,6 +7,7 @@
 
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/scenario_sides.hpp"
@@ -24,6 +25,7 @@ struct CompareOptions {
   std::string flops = "full";
   std::string out;
   bool json = false;
+  bool brief = false;
   bool csv = false;
   bool markdown = false;
   bool all = false;
@@ -57,11 +59,13 @@ std::optional<std::vector<Report>> reports_of(const CompareOptions& options) {
 }
 
 std::string rendered(const Comparison& comparison, const CompareOptions& options) {
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  if (options.brief) return brief_answer(comparison_head(comparison), options.json, style);
   if (options.json) return comparison_json(comparison);
   if (options.csv) return comparison_csv(comparison);
   if (options.markdown) return comparison_markdown(comparison);
   return comparison_text(comparison, options.all ? CatalogValues::listed : CatalogValues::counted,
-                         options.out.empty() ? output_style() : TextStyle{});
+                         style);
 }
 
 int run_compare(const CompareOptions& options) {
@@ -99,6 +103,7 @@ Command add_compare_command(CLI::App& program) {
   csv->excludes(markdown);
   app->add_flag("--all", options->all, "List the catalog values that differ, too");
   add_report_output(*app, options->out);
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"

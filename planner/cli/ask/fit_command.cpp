@@ -6,6 +6,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
@@ -28,6 +29,7 @@ struct FitOptions {
   bool timeline = false;
   bool serve = false;
   bool json = false;
+  bool brief = false;
 };
 
 /// The stage that was asked for, by its number or by a rank on it.
@@ -74,8 +76,12 @@ int fit(const FitOptions& options) {
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const std::string source = source_words(options.source);
   const int delivered =
-      deliver(options.json ? fit_json(report, view) : fit_text(report, view, style), options.out);
+      deliver(options.brief  ? brief_answer(fit_head(report, source), options.json, style)
+              : options.json ? fit_json(report, view)
+                             : fit_text(report, view, style, source),
+              options.out);
   if (delivered != exit_ok) return delivered;
   if (report.memory && report.memory->fits()) return exit_ok;
   if (options.json || !options.out.empty()) {
@@ -109,6 +115,7 @@ Command add_fit_command(CLI::App& program) {
   app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
   add_report_output(*app, options->out, {"--svg"});
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"

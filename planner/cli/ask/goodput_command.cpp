@@ -3,8 +3,10 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/text/usage_error.hpp"
@@ -23,6 +25,7 @@ struct GoodputCommandOptions {
   std::string svg;
   std::string out;
   bool json = false;
+  bool brief = false;
 };
 
 /// Until the first signal.
@@ -48,8 +51,12 @@ int show_goodput(const GoodputCommandOptions& options) {
       write_diagnostic("no picture: goodput is unknown, or was not simulated");
   }
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const std::string source = source_words(options.scenario);
   const int delivered =
-      deliver(options.json ? goodput_json(study) : goodput_text(study, style), options.out);
+      deliver(options.brief  ? brief_answer(goodput_head(study, source), options.json, style)
+              : options.json ? goodput_json(study)
+                             : goodput_text(study, style, source),
+              options.out);
   if (delivered != exit_ok) return delivered;
   if (study.stopped) return Interruption::exit_code();
   return study.report.prediction.feasible() ? exit_ok : exit_infeasible;
@@ -76,6 +83,7 @@ Command add_goodput_command(CLI::App& program) {
   app->add_option("--svg", options->svg, "Draw one simulated run into FILE.svg")->type_name("FILE");
   app->add_flag("--json", options->json, "Print JSON, schema goodput/1");
   add_report_output(*app, options->out, {"--svg"});
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
@@ -89,10 +91,12 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
 }
 
 std::string rendered(const PlanReport& report, const PlanOptions& options) {
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const std::string source = source_words(options.scenario);
+  if (options.brief) return brief_answer(plan_head(report, source), options.json, style);
   if (options.json) return plan_json(report);
   if (options.csv) return plan_csv(report);
-  return plan_text(report, options.out.empty() ? output_style() : TextStyle{},
-                   options.waterfalls ? PlanBars::all : PlanBars::winner);
+  return plan_text(report, style, options.waterfalls ? PlanBars::all : PlanBars::winner, source);
 }
 
 int run_plan(const PlanOptions& options) {
@@ -133,6 +137,7 @@ Command add_plan_command(CLI::App& program) {
       ->expected(2)
       ->type_name("N FILE");
   add_report_output(*app, options->out);
+  add_brief_option(*app, options->brief);
   guard_outputs(*app, FileUse::to_edit, {"--emit"});
   app->add_flag("--waterfalls", options->waterfalls,
                 "Draw where every plan's step goes, not only "

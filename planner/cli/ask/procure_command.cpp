@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
@@ -25,6 +26,7 @@ struct ProcureCommandOptions {
   int threads = 2;
   bool search = false;
   bool json = false;
+  bool brief = false;
   bool csv = false;
 };
 
@@ -68,10 +70,11 @@ int run_procure(const ProcureCommandOptions& options) {
   const Procurement result = procure(
       clusters, workloads,
       {by, options.search, options.threads, room_limits(options.room), &Interruption::noted()});
-  const std::string text =
-      options.json  ? procure_json(result)
-      : options.csv ? procure_csv(result)
-                    : procure_text(result, options.out.empty() ? output_style() : TextStyle{});
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const std::string text = options.brief  ? brief_answer(procure_head(result), options.json, style)
+                           : options.json ? procure_json(result)
+                           : options.csv  ? procure_csv(result)
+                                          : procure_text(result, style);
   const int delivered = deliver(text, options.out);
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
@@ -100,6 +103,7 @@ Command add_procure_command(CLI::App& program) {
   auto* json = app->add_flag("--json", options->json, "Print JSON, schema procure/1");
   app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);
   add_report_output(*app, options->out);
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
@@ -21,6 +22,7 @@ struct SensitivityOptions {
   std::string out;
   bool search = false;
   bool json = false;
+  bool brief = false;
 };
 
 int run_sensitivity(const SensitivityOptions& options) {
@@ -37,8 +39,10 @@ int run_sensitivity(const SensitivityOptions& options) {
   }
   const Sensitivity result = sensitivity(scenario, metric, by);
   if (!options.svg.empty()) write_file(options.svg, sensitivity_svg(result));
-  if (options.json) return deliver(sensitivity_json(result), options.out);
-  return deliver(sensitivity_text(result, options.out.empty() ? output_style() : TextStyle{}),
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  if (options.brief)
+    return deliver(brief_answer(sensitivity_head(result), options.json, style), options.out);
+  return deliver(options.json ? sensitivity_json(result) : sensitivity_text(result, style),
                  options.out);
 }
 
@@ -58,6 +62,7 @@ Command add_sensitivity_command(CLI::App& program) {
   app->add_option("--svg", options->svg, "Draw the tornado into FILE.svg")->type_name("FILE.svg");
   app->add_flag("--json", options->json, "Print JSON, schema sensitivity/1");
   add_report_output(*app, options->out, {"--svg"});
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "

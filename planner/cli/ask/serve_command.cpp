@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -20,6 +21,7 @@ struct ServeOptions {
   bool fewest = false;
   bool pareto = false;
   bool json = false;
+  bool brief = false;
   bool csv = false;
 };
 
@@ -33,7 +35,9 @@ int show_serving(const ServeOptions& options, const Scenario& scenario, const Te
   const Interruption guard;
   const ServingReport report = study_serving(scenario, &Interruption::noted());
   std::string text;
-  if (options.json)
+  if (options.brief)
+    text = brief_answer(serving_head(report), options.json, style);
+  else if (options.json)
     text = serving_json(report);
   else
     text = options.csv ? serving_csv(report) : serving_text(report, style);
@@ -99,6 +103,7 @@ Command add_serve_command(CLI::App& program) {
                 "Print JSON, schema serving/1 (with --fewest or --pareto serving-search/1)");
   app->add_flag("--csv", options->csv, "Print CSV, a row per request");
   add_report_output(*app, options->out);
+  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

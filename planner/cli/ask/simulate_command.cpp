@@ -7,12 +7,14 @@
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/ask/step_views.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/report_csv.hpp"
+#include "planner/forecast/report_head.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/report_markdown.hpp"
 #include "planner/forecast/report_text.hpp"
@@ -33,6 +35,7 @@ struct SimulateOptions {
   bool csv = false;
   bool markdown = false;
   bool strict = false;
+  HeadOptions head;
 
   /// Nobody sees the text report with its verdicts.
   [[nodiscard]] bool silent() const { return json || csv || !out.empty() || views.text_chart(); }
@@ -59,10 +62,13 @@ std::string rendered(const Report& report, const Played& played, const SimulateO
     chart = make_step_views(report, *played.path, options.views, style, played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
+  if (options.head.brief && options.json)
+    return head_json(report_head(report, source_words(options.source)));
   if (options.json) return report_json(report);
   if (options.csv) return report_csv({report});
   if (options.markdown) return report_markdown(report);
-  return chart.empty() ? report_text(report, style) : chart;
+  if (!chart.empty()) return chart;
+  return report_text(report, style, options.head.length(), source_words(options.source));
 }
 
 /// JSON, CSV and charts have no place for verdicts: they go where people look.
@@ -166,6 +172,7 @@ Command add_simulate_command(CLI::App& program) {
   json->excludes(csv)->excludes(markdown);
   csv->excludes(markdown);
   add_report_output(*app, options->out);
+  add_head_options(*app, options->head);
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);
@@ -176,6 +183,8 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml\n"
       "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
       "  foretrain simulate run.yaml --json | jq .step.time_s\n"
+      "  foretrain simulate run.yaml --brief             the answer alone\n"
+      "  foretrain simulate run.yaml --full              memory row by row, sources, all warnings\n"
       "  foretrain simulate run.yaml --markdown --out forecast.md\n"
       "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
       "  foretrain simulate run.yaml --engine event --neighbour other.yaml\n"

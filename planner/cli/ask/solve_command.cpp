@@ -7,9 +7,11 @@
 
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
+#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/search/best_plan.hpp"
 #include "planner/solve/solve.hpp"
@@ -35,6 +37,7 @@ struct SolveCommandOptions {
   std::optional<double> time_limit;
   int threads = 2;
   bool search = false;
+  bool brief = false;
   bool json = false;
 };
 
@@ -159,9 +162,12 @@ int solve_hosts(const SolveCommandOptions& options) {
 int run_solve(const SolveCommandOptions& options) {
   if (options.question == name_of(SolveFor::hosts)) return solve_hosts(options);
   const SolveAnswer answer = answer_of(options);
-  const std::string text =
-      options.json ? solve_json(answer)
-                   : solve_text(answer, options.out.empty() ? output_style() : TextStyle{});
+  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+  const std::string source = source_words(options.scenario);
+  const std::string text = options.brief
+                               ? brief_answer(solve_head(answer, source), options.json, style)
+                           : options.json ? solve_json(answer)
+                                          : solve_text(answer, style, source);
   const int delivered = deliver(text, options.out);
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
@@ -201,6 +207,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
   app.add_flag("--json", options.json, "Print JSON, schema solve/1");
   add_report_output(app, options.out);
+  add_brief_option(app, options.brief);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "planner/cli/questions.hpp"
 #include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/sweep/sweep_report.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/device_text.hpp"
@@ -153,8 +153,7 @@ fs::path file_of(DeviceOptions& options) {
 /// Commands that work as they stand, from the folder that this one ran in.
 std::vector<std::string> next_commands(const fs::path& file, const DeviceOptions& options) {
   std::string catalogs = " --catalog " + shell_word(file.string());
-  for (const std::string& word : options.folders.arguments())
-    catalogs += " " + (word.starts_with("--") ? word : shell_word(word));
+  for (const std::string& word : options.folders.arguments()) catalogs += " " + shell_word(word);
   const std::string& name = options.device.name;
   return {"foretrain show devices " + name + catalogs,
           fmt::format("foretrain init run-{0}.yaml --model llama3-8b --host {0} --hosts 1{1}", name,

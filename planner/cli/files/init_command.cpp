@@ -15,8 +15,8 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/edit/scenario_draft.hpp"
 #include "planner/forecast/summary.hpp"
-#include "planner/sweep/sweep_report.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
@@ -104,7 +104,7 @@ void tell(const ScenarioDraft& draft, const std::string& file, const InitOptions
   if (file == "-") return;
   std::string with = shell_word(file);
   for (const std::string& word : options.scenario.folders.arguments())
-    with += " " + (word.starts_with("--") ? word : shell_word(word));
+    with += " " + shell_word(word);
   write_diagnostic("Written to " + file + ". Next:");
   write_diagnostic("  foretrain simulate " + with);
   write_diagnostic("  foretrain plan " + with);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "calibration/records/record_check.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/internal/page_files.hpp"
 #include "planner/page/report_page.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 

@@ -71,7 +71,7 @@ run 2 simulate "$scenario" --out no-such-folder/out.txt
 has err "cannot write"
 
 # The main job.
-run 0 simulate "$scenario"
+run 0 simulate "$scenario" --full
 is_empty err
 for part in "FITS" "Memory per GPU" "MFU" "dense bf16" "Where the step goes" "Time to train"; do
   has out "$part"
@@ -108,7 +108,7 @@ touch linked.json
 run 0 simulate "$scenario" --json --out link
 [[ -L link ]] || fail "--out replaced a link"
 cmp -s linked.json first || fail "--out did not write what the link leads to"
-run 0 simulate "$scenario" --set training.tokens="1 T" --flops causal
+run 0 simulate "$scenario" --set training.tokens="1 T" --flops causal --full
 has out "1.00 T tokens"
 has out "causal attention scores"
 
@@ -141,7 +141,7 @@ run 3 simulate "$scenario" --set parallel.tensor=2 --set parallel.pipeline=4 \
 has out "OUT OF MEMORY"
 has out "what helps"
 has out "--set"
-has out "would take"
+has out "if it fit"
 has out "if it fit"
 run 3 simulate "$scenario" --json --set parallel.tensor=2 --set parallel.pipeline=4 \
   --set parallel.data=128 --set memory.recompute=none

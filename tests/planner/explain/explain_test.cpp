@@ -2,50 +2,15 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <set>
 #include <sstream>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/explain/explain.hpp"
-#include "planner/explain/explanations.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
-
-TEST_CASE("every number of the JSON has an explanation, and every explanation a number",
-          "[planner][explain]") {
-  Report report = fixtures::fitting();
-  report.prediction.memory->replica = report.prediction.memory->stages.front();
-  const Json tree = prediction_tree(report);
-  std::set<std::string_view> used;
-  for (const std::string& path : leaf_paths(tree)) {
-    if (path.starts_with("scenario.") || path.starts_with("warnings.") ||
-        path.starts_with("links.") || path == "reasons")
-      continue;
-    const Explanation* entry = find_explanation(path);
-    CAPTURE(path);
-    REQUIRE(entry != nullptr);
-    used.insert(entry->path);
-  }
-  for (const Explanation& entry : explanations()) {
-    CAPTURE(entry.path);
-    CHECK(used.count(entry.path) == 1);
-    CHECK_FALSE(entry.meaning.empty());
-    CHECK_FALSE(entry.formula.empty());
-  }
-}
-
-TEST_CASE("forecast inputs of an explanation exist", "[planner][explain]") {
-  const Json tree = prediction_tree(fixtures::fitting());
-  for (const Explanation& entry : explanations()) {
-    std::istringstream in{std::string(entry.inputs)};
-    for (std::string word; in >> word;) {
-      CAPTURE(entry.path, word);
-      if (word.starts_with('@')) CHECK(find_path(tree, word.substr(1)) != nullptr);
-    }
-  }
-}
 
 TEST_CASE("explain tells value, formula, inputs with origin, and constants", "[planner][explain]") {
   const Report report = fixtures::fitting();
@@ -89,8 +54,7 @@ TEST_CASE("the last word of a path is enough when there is just one", "[planner]
   CHECK(explain(report, "bubble").path == "step.breakdown.bubble_s");
   CHECK(explain(report, "bubble_s").path == "step.breakdown.bubble_s");
   CHECK(explain(report, "gpu_hours").path == "cost.gpu_hours");
-  CHECK(find_by_last_word("source").empty());  // four of them
-  CHECK(find_by_last_word("").empty());
+  CHECK_THROWS_AS(explain(report, "source"), UsageError);  // four of them
 }
 
 TEST_CASE("an unknown quantity gets the nearest one", "[planner][explain]") {
@@ -106,9 +70,8 @@ TEST_CASE("explain keeps to the width", "[planner][explain][property]") {
   style.width = width;
   const Report report = fixtures::fitting();
   std::string all = quantities_text(report, style);
-  for (const Explanation& entry : explanations())
-    if (entry.path.find('*') == std::string_view::npos)
-      all += explain_text(explain(report, std::string(entry.path)), style);
+  for (const ForecastQuantity& row : quantities().rows())
+    if (!row.in_list()) all += explain_text(explain(report, row.path), style);
   std::istringstream in(all);
   for (std::string line; std::getline(in, line);) {
     INFO(line);

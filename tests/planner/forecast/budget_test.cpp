@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 
 #include "planner/forecast/budget.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
+#include "planner/text/json.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -52,7 +52,7 @@ TEST_CASE("a budget's limit may have a unit, which the metric decides", "[planne
 }
 
 TEST_CASE("budgets and sweeps know the same numbers", "[planner][budget]") {
-  for (const std::string& path : number_paths()) {
+  for (const std::string& path : quantities().number_paths()) {
     CAPTURE(path);
     CHECK_NOTHROW(SweepMetrics({path}));
     CHECK_NOTHROW(judge_budget(with_budget(fixtures::fitting(), {{path, 1.0, {}, 3}})));

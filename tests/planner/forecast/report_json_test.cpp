@@ -50,8 +50,8 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
   CHECK(keys(j) == top_level);
   CHECK(j["schema"] == "prediction/1");
   CHECK(j["engine"] == "closed-form");
-  CHECK(keys(j["memory"]) ==
-        Names{"capacity_bytes", "usable_bytes", "peak_bytes", "peak_stage", "stages"});
+  CHECK(keys(j["memory"]) == Names{"capacity_bytes", "usable_bytes", "peak_bytes", "high_bytes",
+                                   "peak_stage", "stages"});
   CHECK(keys(j["memory"]["stages"][0]) ==
         Names{"stage", "weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes",
               "buffers_bytes", "communication_bytes", "context_bytes", "fragmentation_bytes",
@@ -175,6 +175,11 @@ TEST_CASE("whole bytes print without a fraction", "[planner][json]") {
 TEST_CASE("the scenario nests by its dotted paths with types", "[planner][json]") {
   const Json s = scenario_tree(fixtures::fitting().scenario);
   CHECK(s["name"] == "2024");  // a name, though it consists of digits
+  Scenario digits = fixtures::fitting().scenario;
+  digits.values.push_back({"site", "8800", "run.yaml:9"});
+  digits.values.push_back({"stack", "true", "run.yaml:10"});
+  CHECK(scenario_tree(digits)["site"] == "8800");
+  CHECK(scenario_tree(digits)["stack"] == "true");
   CHECK(s["cluster"]["hosts"] == 128);
   CHECK(s["cluster"]["fabric"]["oversubscription"] == 1.5);
   CHECK(s["parallel"]["sequence"] == true);

@@ -170,7 +170,7 @@ TEST_CASE("comparison JSON and CSV carry the same numbers", "[planner][compare]"
   CHECK(numbers[3] == Approx(to / from));
 }
 
-TEST_CASE("which machine is cheaper is open where the bands of prices overlap",
+TEST_CASE("which machine is cheaper is open where the bands of prices leave it open",
           "[planner][compare]") {
   const auto priced = [](const char* host, double price) {
     Report report = fixtures::fitting();
@@ -186,11 +186,13 @@ TEST_CASE("which machine is cheaper is open where the bands of prices overlap",
                                              CatalogValues::counted, {200, false, false});
     return test::has(text, part);
   };
-  CHECK(says(priced("two", 110.0), "overlap: treat this as a tie"));
-  CHECK(says(priced("two", 140.0), "do not overlap"));
-  // Constants of one machine are off for both of its plans alike.
-  CHECK_FALSE(says(priced("one", 110.0), "overlap"));
+  CHECK(says(priced("two", 110.0), "A and B are a tie: A has 9.1 % less cost"));
+  CHECK(says(priced("two", 140.0), "A has 28.6 % less cost than B"));
+  CHECK(says(priced("two", 70.0), "B has 30.0 % less cost than A"));
+  // Constants of one machine are off for both of its plans, mostly alike.
+  CHECK(says(priced("two", 114.0), "A and B are a tie: A has 12.3 %"));
+  CHECK(says(priced("one", 114.0), "A has 12.3 % less cost than B"));
   // Text, Markdown and page say the same.
   const Comparison tie = compare({priced("one", 100.0), priced("two", 110.0)});
-  CHECK(test::has(comparison_markdown(tie), "overlap: treat this as a tie"));
+  CHECK(test::has(comparison_markdown(tie), "A and B are a tie: A has 9.1 % less cost"));
 }

@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/sweep/internal/sweep_file.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/sweep/usage_message.hpp"
 #include "tests/temporary_folder.hpp"
@@ -274,7 +274,7 @@ TEST_CASE("sweep tables: what is better when there is more of it comes most firs
   const auto least = store.first_by("step.time_s", false, 10);
   // The batch is one, so that the fastest point has the most MFU.
   CHECK(rows.front() == least.front());
-  for (const char* path : {"run.goodput", "run.goodput_p10", "hfu", "tokens_per_s",
+  for (const char* path : {"run.goodput", "run.runtime_goodput", "hfu", "tokens_per_s",
                            "tokens_per_s_per_gpu", "model_tflops_per_gpu", "run.meets_deadline"})
     CHECK(more_is_better(path));
   for (const char* path : {"step.time_s", "memory.peak_bytes", "cost.usd", "run.expected_s"})

@@ -12,6 +12,7 @@
 #include "models/forecast/path_forecast.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/sweep/usage_message.hpp"
 

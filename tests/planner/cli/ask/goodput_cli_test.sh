@@ -12,7 +12,7 @@ has out "Examples:"
 run 0 goodput "$lived" --trials 20
 is_empty err
 is_narrow out
-for part in "goodput" "P90" "Where the time goes" "Other checkpoint intervals" \
+for part in "goodput" "Time to train" "Where the time goes" "Other checkpoint intervals" \
   "One simulated run"; do has out "$part"; done
 
 # The same on any number of threads, another life with another seed.

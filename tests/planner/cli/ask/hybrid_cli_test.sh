@@ -15,7 +15,7 @@ parallel: {tensor: 4, sequence: true, pipeline: 2, zero: 1}
 stack: megatron-core
 YAML
 
-run 0 simulate run.yaml
+run 0 simulate run.yaml --full
 is_narrow out
 has out 'Nemotron-H 8B: 8.10 B parameters'
 has out 'state-space mixers'

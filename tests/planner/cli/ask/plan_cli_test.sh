@@ -23,7 +23,9 @@ run 0 plan "$small" --threads 1
 cmp -s out first || fail "one thread differs from two"
 run 0 plan - --out same <"$small"
 is_empty out
-same_text same first || fail "standard input differs from the file"
+# What was read from standard input cannot be named by a next command.
+awk '/^Next: / { skip = 1 } skip { if (!/\\$/) skip = 0; next } 1' first >first_without_next
+same_text same first_without_next || fail "standard input differs from the file"
 run 0 plan "$small" --timing
 has err "per second"
 

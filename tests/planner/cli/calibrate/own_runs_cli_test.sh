@@ -55,10 +55,10 @@ has err "all 3 runs together"
 slower 1.5 >slow.yaml
 run 4 validate --runs slow.yaml --only time --check --profiles gate
 has err "own-llama2-7b-64g-2048: measured"
-run 0 simulate "$scenario" --profiles own
+run 0 simulate "$scenario" --profiles own --full
 has out "own/site/default.yaml"
 cp out with
-run 0 simulate "$scenario"
+run 0 simulate "$scenario" --full
 lacks out "own/site"
 cmp -s out with && fail "profiles of one's own change nothing"
 run 0 simulate "$scenario" --profiles own --json

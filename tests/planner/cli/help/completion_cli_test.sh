@@ -50,7 +50,7 @@ touch run.yaml "with blank.yaml"
 offers fit run -- run.yaml
 bash complete.bash '' >out
 for name in simulate report init doctor man; do has out "$name"; done
-"$program" --help | sed -n '/^Subcommands:/,/^Examples:/s/^  \([a-z]\+\) .*/\1/p' | sort >commands
+"$program" --help | sed -n '/^Start: /,/^Examples:/s/^  \([a-z]\+\) .*/\1/p' | sort >commands
 [[ -s commands ]] || fail "the help lists no commands"
 bash complete.bash '' | sort | diff - commands || fail "the commands differ from those of --help"
 

@@ -25,7 +25,7 @@ run 0 init "${answers[@]}" </dev/null
 [[ -s llama3-8b-2xdgx-h100.yaml ]] || fail "no scenario under the name of its machine"
 run 0 init - "${answers[@]}" --price "2.5 USD/GPU-hour" </dev/null
 cp out piped.yaml
-run 0 simulate - <piped.yaml
+run 0 simulate - --full <piped.yaml
 has out "at \$2.50 per GPU-hour"
 
 # Nothing is written where nothing fits, and bad answers are told with what would be right.

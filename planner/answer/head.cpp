@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/answer/head.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "planner/text/json.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string title(const AnswerHead& head, const TextStyle& style) {
+  const std::string verdict =
+      head.verdict ? toned(head.words, tone_of(*head.verdict), style) : head.words;
+  const std::string origin =
+      fmt::format(" (foretrain {}{}{})", version, head.made_by.empty() ? "" : ", ", head.made_by);
+  const int room = style.width - display_width(verdict) - display_width(origin) - 2;
+  return toned(cut(head.subject, room), Tone::strong, style) + ": " + verdict + origin + "\n";
+}
+
+std::string figures_text(const AnswerHead& head, const TextStyle& style) {
+  using Align = TextTable::Align;
+  TextTable table{{Align::left, Align::right, Align::left}};
+  for (const HeadFigure& figure : head.figures) {
+    std::string beside = figure.band;
+    if (!figure.difference.empty()) beside += (beside.empty() ? "" : "; ") + figure.difference;
+    table.add({figure.label, figure.value, beside});
+  }
+  return table.text(style);
+}
+
+/// Words of a command, blanks in quotes kept.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+/// Broken where the shell goes on reading, so that it can be copied: between words, and in a word
+/// that is longer than a line.
+std::string command_text(const std::string& command, const TextStyle& style) {
+  constexpr std::string_view first = "Next:";
+  const auto room = static_cast<std::size_t>(style.width - 2);  // for " \"
+  std::string text;
+  std::string line(first);
+  for (std::string word : words_of(command)) {
+    if (line.size() + 1 + word.size() > room && line.size() > first.size()) {
+      text += line + " \\\n";
+      line = std::string(first.size(), ' ');
+    }
+    line += " " + word;
+    while (line.size() > room && word.find('\'') == std::string::npos) {
+      text += line.substr(0, room) + "\\\n";
+      line.erase(0, room);
+    }
+  }
+  return text + line + "\n";
+}
+
+}  // namespace
+
+std::string head_text(const AnswerHead& head, const TextStyle& style) {
+  std::string text = title(head, style);
+  if (!head.sentence.empty()) text += hanging("", head.sentence, style);
+  if (!head.figures.empty()) text += figures_text(head, style);
+  if (!head.next.empty()) text += command_text(head.next, style);
+  return text;
+}
+
+std::string head_json(const AnswerHead& head) {
+  const auto or_null = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  Json figures = Json::array();
+  for (const HeadFigure& figure : head.figures)
+    figures.push_back({{"label", figure.label},
+                       {"value", figure.value},
+                       {"band", or_null(figure.band)},
+                       {"difference", or_null(figure.difference)}});
+  return dump({{"schema", "head/1"},
+               {"foretrain_version", version},
+               {"subject", head.subject},
+               {"verdict", head.verdict ? Json(name_of(*head.verdict)) : Json(nullptr)},
+               {"words", head.words},
+               {"sentence", head.sentence},
+               {"figures", std::move(figures)},
+               {"next", or_null(head.next)}});
+}
+
+}  // namespace foretrain

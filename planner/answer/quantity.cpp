@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/answer/quantity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "planner/answer/internal/quantity_rows.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+using enum ConstantSource;
+using internal::at;
+
+template <Provenance Prediction::*layer>
+QuantityValue error_of(const Prediction& p, std::size_t) {
+  const double error = (p.*layer).error;
+  return error < 0.0 ? QuantityValue{} : QuantityValue{error};
+}
+
+/// Profiles of the user's own that stand before the shipped ones.
+std::vector<std::string> own_profiles(const Prediction& p) {
+  std::vector<std::string> files;
+  for (const Provenance* profile : {&p.kernels, &p.collectives, &p.stack})
+    if (!profile->own_file.empty()) files.push_back(profile->own_file);
+  return files;
+}
+
+constexpr auto lists = std::to_array<QuantityList>(
+    {{"reasons", [](const Prediction& p) { return p.reasons.size(); }},
+     {"memory.stages", [](const Prediction& p) { return p.memory ? p.memory->stages.size() : 0; }},
+     {"links", [](const Prediction& p) { return p.links.size(); }},
+     {"warnings", [](const Prediction& p) { return p.warnings.size(); }},
+     {"provenance.own_profiles", [](const Prediction& p) { return own_profiles(p).size(); },
+      true}});
+
+std::vector<ForecastQuantity> head_quantities() {
+  return {{"schema", "schema", Measure::text,
+           [](const Prediction&, std::size_t) { return QuantityValue{"prediction/1"}; },
+           "Name and version of this JSON format.", "fixed", ""},
+          {"foretrain_version", "version", Measure::text,
+           [](const Prediction&, std::size_t) { return QuantityValue{std::string(version)}; },
+           "Version of the program that computed the forecast.", "fixed", ""},
+          {"engine", "engine", Measure::text,
+           [](const Prediction& p, std::size_t) {
+             return QuantityValue{std::string(name_of(p.engine))};
+           },
+           "How the forecast was computed.", "--engine", ""},
+          {"feasible", "feasible", Measure::flag,
+           [](const Prediction& p, std::size_t) { return QuantityValue{p.feasible()}; },
+           "Whether the plan can run: legal, modelled, and within memory.",
+           "no rule broken, and memory.peak_bytes <= memory.usable_bytes",
+           "@memory.peak_bytes @memory.usable_bytes"},
+          {"reasons.*.rule", "rule", Measure::text, at<&Prediction::reasons, &Infeasible::rule>,
+           "Stable name of a rule that the plan breaks.", "fixed", ""},
+          {"reasons.*.key", "key", Measure::text, at<&Prediction::reasons, &Infeasible::key>,
+           "Scenario key to change.", "fixed", ""},
+          {"reasons.*.message", "message", Measure::text,
+           at<&Prediction::reasons, &Infeasible::message>, "Why the plan cannot run.", "fixed", ""},
+          {"reasons.*.remedy", "what helps", Measure::text,
+           at<&Prediction::reasons, &Infeasible::remedy>, "Smallest change that helps.", "searched",
+           ""}};
+}
+
+std::vector<ForecastQuantity> tail_quantities() {
+  return {
+      {"links.*.name", "link", Measure::text, at<&Prediction::links, &LinkUse::name>,
+       "A link of the fabric.", "--engine event", ""},
+      {"links.*.bytes", "bytes", Measure::bytes, at<&Prediction::links, &LinkUse::bytes>,
+       "Bytes that a link carries in a step.", "sum over the flows that cross it", ""},
+      {"links.*.utilisation", "utilisation", Measure::share,
+       at<&Prediction::links, &LinkUse::utilisation>,
+       "Bytes over what a link could carry in a step, 0 to 1.", "bytes / (bandwidth x step)", ""},
+      {"warnings.*.id", "warning", Measure::text, at<&Prediction::warnings, &Warning::id>,
+       "Stable name of a warning.", "fixed", ""},
+      {"warnings.*.message", "message", Measure::text, at<&Prediction::warnings, &Warning::message>,
+       "What is unknown, or was computed outside its fitted range.", "fixed", ""},
+      {"provenance.device.source",
+       "source of device",
+       Measure::text,
+       at<&Prediction::device, &Provenance::source>,
+       "What the device constants were measured on.",
+       "from the device profile",
+       "cluster.host",
+       {device}},
+      {"provenance.device.error",
+       "error of device",
+       Measure::share,
+       error_of<&Prediction::device>,
+       "Median error of the device constants against their source.",
+       "from the device profile",
+       "cluster.host",
+       {device}},
+      {"provenance.kernels.source",
+       "source of kernels",
+       Measure::text,
+       at<&Prediction::kernels, &Provenance::source>,
+       "What the kernel rates were measured on.",
+       "from the device profile",
+       "cluster.host",
+       {kernels}},
+      {"provenance.kernels.error",
+       "error of kernels",
+       Measure::share,
+       error_of<&Prediction::kernels>,
+       "Median error of the kernel model against its source.",
+       "from the device profile",
+       "cluster.host",
+       {kernels}},
+      {"provenance.collectives.source",
+       "source of collectives",
+       Measure::text,
+       at<&Prediction::collectives, &Provenance::source>,
+       "What the collective costs were measured on.",
+       "from the site profile",
+       "site",
+       {collectives}},
+      {"provenance.collectives.error",
+       "error of collectives",
+       Measure::share,
+       error_of<&Prediction::collectives>,
+       "Median error of the collective model against its source.",
+       "from the site profile",
+       "site",
+       {collectives}},
+      {"provenance.stack.source",
+       "source of stack",
+       Measure::text,
+       at<&Prediction::stack, &Provenance::source>,
+       "What the software constants were fitted to.",
+       "from the stack profile",
+       "stack",
+       {stack}},
+      {"provenance.stack.error",
+       "error of stack",
+       Measure::share,
+       error_of<&Prediction::stack>,
+       "Median error of the stack's fit against its source.",
+       "from the stack profile",
+       "stack",
+       {stack}},
+      {"provenance.software.first_year",
+       "first year of the software",
+       Measure::whole,
+       at<&Prediction::software, &SoftwareYears::first>,
+       "Year of the oldest software of the runs that the stack was fitted on; null: not known.",
+       "from the records",
+       "stack",
+       {stack}},
+      {"provenance.software.last_year",
+       "last year of the software",
+       Measure::whole,
+       at<&Prediction::software, &SoftwareYears::last>,
+       "Year of their newest software; null: not known.",
+       "from the records",
+       "stack",
+       {stack}},
+      {"provenance.software.asked_year", "asked year of the software", Measure::whole,
+       at<&Prediction::software, &SoftwareYears::asked>,
+       "Year of the software that the scenario asks for.", "from the scenario", "software_year"},
+      {"provenance.own_profiles.*", "own profile", Measure::text,
+       [](const Prediction& p, std::size_t index) {
+         const auto files = own_profiles(p);
+         return index < files.size() ? QuantityValue{files[index]} : QuantityValue{};
+       },
+       "A profile of one's own that stands before the shipped ones.", "fixed", ""}};
+}
+
+/// The index that `text` is; nothing for text that is no index.
+std::optional<std::size_t> index_of(std::string_view text) {
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && (text.size() == 1 || text.front() != '0') ? std::optional(index) : std::nullopt;
+}
+
+/// Segment by segment; where the pattern has "*", the number at that place.
+std::optional<std::size_t> fit(std::string_view pattern, std::string_view path) {
+  std::size_t index = 0;
+  while (true) {
+    const std::size_t a = pattern.find('.');
+    const std::size_t b = path.find('.');
+    const std::string_view have = path.substr(0, b);
+    if (pattern.substr(0, a) == "*") {
+      const auto number = index_of(have);
+      if (!number) return std::nullopt;
+      index = *number;
+    } else if (pattern.substr(0, a) != have) {
+      return std::nullopt;
+    }
+    if ((a == pattern.npos) != (b == path.npos)) return std::nullopt;
+    if (a == pattern.npos) return index;
+    pattern.remove_prefix(a + 1);
+    path.remove_prefix(b + 1);
+  }
+}
+
+const QuantityList* list_of(const ForecastQuantity& quantity) {
+  const std::string_view path = quantity.path;
+  for (const QuantityList& list : lists)
+    if (path.starts_with(list.path) && path.substr(list.path.size()).starts_with(".*"))
+      return &list;
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<double> QuantityAt::number(const Prediction& prediction) const {
+  if (!quantity->is_number()) return std::nullopt;
+  const QuantityValue value = quantity->get(prediction, index);
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr && std::isfinite(*number) ? std::optional(*number) : std::nullopt;
+}
+
+Quantities::Quantities(std::span<const StepPart> parts) {
+  using namespace internal;
+  for (auto& group :
+       {head_quantities(), memory_quantities(), step_quantities(parts), efficiency_quantities(),
+        run_quantities(), cost_quantities(), tail_quantities()})
+    rows_.insert(rows_.end(), group.begin(), group.end());
+}
+
+std::optional<QuantityAt> Quantities::find(std::string_view path) const {
+  for (const ForecastQuantity& row : rows_)
+    if (const auto index = fit(row.path, path)) return QuantityAt{&row, *index};
+  return std::nullopt;
+}
+
+std::vector<std::string> Quantities::paths(bool (*wanted)(const ForecastQuantity&)) const {
+  std::vector<std::string> result;
+  for (const ForecastQuantity& row : rows_) {
+    if (!wanted(row)) continue;
+    result.push_back(row.path);
+    if (const std::size_t star = result.back().find('*'); star != std::string::npos)
+      result.back().replace(star, 1, "0");
+  }
+  return result;
+}
+
+std::vector<std::string> Quantities::number_paths() const {
+  return paths([](const ForecastQuantity& row) {
+    return row.is_number() && !row.path.starts_with("provenance.");
+  });
+}
+
+const Quantities& quantities() {
+  static const Quantities table;
+  return table;
+}
+
+std::span<const QuantityList> quantity_lists() { return lists; }
+
+std::size_t elements(const ForecastQuantity& quantity, const Prediction& prediction) {
+  const QuantityList* list = list_of(quantity);
+  return list == nullptr ? 1 : list->size(prediction);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "planner/answer/quantity.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+std::string number_text(Measure measure, double number) {
+  switch (measure) {
+    case Measure::text:
+    case Measure::flag:
+    case Measure::whole:
+      return fmt::format("{:.0f}", number);
+    case Measure::count:
+    case Measure::kilograms:
+      break;
+    case Measure::tokens:
+      return count_text(number);
+    case Measure::seconds:
+      return seconds_text(Seconds{number});
+    case Measure::duration:
+      return duration_text(Seconds{number});
+    case Measure::bytes:
+      return bytes_text(Bytes{number});
+    case Measure::flop:
+      return flop_text(Flop{number});
+    case Measure::flop_rate:
+      return rate_text(FlopPerSecond{number});
+    case Measure::tflop_rate:
+      return significant_text(number) + " TFLOP/s";
+    case Measure::token_rate:
+      return fixed_text(number, 0) + " tokens/s";
+    case Measure::token_rate_per_gpu:
+      return significant_text(number) + " tokens/s per GPU";
+    case Measure::share:
+      return percent_text(number);
+    case Measure::dollars:
+      return dollars_text(Dollars{number});
+    case Measure::kwh:
+      return energy_text(number * kWh);
+    case Measure::watts:
+      return significant_text(number / 1000.0) + " kW";
+  }
+  return significant_text(number);
+}
+
+}  // namespace
+
+std::string quantity_text(Measure measure, const QuantityValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  const double* number = std::get_if<double>(&value);
+  return number == nullptr ? "unknown" : number_text(measure, *number);
+}
+
+std::string quantity_text(std::string_view path, std::optional<double> number) {
+  const auto found = quantities().find(path);
+  return quantity_text(found ? found->quantity->measure : Measure::count,
+                       number ? QuantityValue{*number} : QuantityValue{});
+}
+
+Dimension dimension_of(Measure measure) {
+  switch (measure) {
+    case Measure::seconds:
+    case Measure::duration:
+      return Dimension::time;
+    case Measure::bytes:
+      return Dimension::bytes;
+    case Measure::dollars:
+      return Dimension::money;
+    case Measure::watts:
+      return Dimension::power;
+    default:
+      return Dimension::count;
+  }
+}
+
+}  // namespace foretrain

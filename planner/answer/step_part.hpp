@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/base/prediction.hpp"
+#include "planner/answer/step_part.hpp"
+#include "planner/text/palette.hpp"
+
+namespace foretrain {
+
+/// Which layer of constants a number rests on besides its inputs.
+enum class ConstantSource { none, device, kernels, collectives, stack };
+
+struct ConstantLayers {
+  ConstantSource first = ConstantSource::none;
+  ConstantSource second = ConstantSource::none;
+};
+
+/// One row per part of a step: breakdown, waterfall, legends, comparisons and `explain` read it.
+struct StepPart {
+  Seconds TimeBreakdown::*time;
+  std::string_view key;  ///< of the JSON: "compute_s"
+  std::string_view label;
+  Paint paint;
+  std::string_view meaning;
+  std::string_view formula;
+  std::string_view inputs;
+  ConstantLayers constants{};
+  /// What has to hold for a plan to gain here what the forecast says; empty: nothing in particular.
+  std::string_view condition;
+};
+
+/// In the order of the JSON; their times sum to the step.
+[[nodiscard]] std::span<const StepPart> step_parts();
+
+/// The part of that name in the JSON. @pre there is one
+[[nodiscard]] const StepPart& step_part(std::string_view key);
+
+/// Names of the two pieces into which the waterfall cuts the compute of a step.
+inline constexpr std::string_view ideal_key = "ideal";
+inline constexpr std::string_view kernels_key = "kernels";
+
+/// The waterfall's name of a part: compute is what kernels take beyond the ideal.
+[[nodiscard]] std::string_view waterfall_key(const StepPart& part);
+/// The colour of a part of the waterfall; grey for a name that is none.
+[[nodiscard]] Paint part_paint(std::string_view key);
+/// Every name of the waterfall, in its order.
+[[nodiscard]] std::vector<std::string_view> waterfall_keys();
+
+}  // namespace foretrain

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace foretrain {
+
+/// A word as bash reads it back, whatever it holds.
+[[nodiscard]] std::string shell_word(const std::string& text);
+/// Words of a command line, one blank apart.
+[[nodiscard]] std::string shell_words(const std::vector<std::string>& words);
+
+}  // namespace foretrain
