@@ -19,6 +19,10 @@ struct ConstantLayers {
   ConstantSource first = ConstantSource::none;
   ConstantSource second = ConstantSource::none;
 };
+constexpr ConstantLayers layers(ConstantSource first = ConstantSource::none,
+                                ConstantSource second = ConstantSource::none) {
+  return {first, second};
+}
 
 /// One row per part of a step: breakdown, waterfall, legends, comparisons and `explain` read it.
 struct StepPart {

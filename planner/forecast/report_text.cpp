@@ -47,9 +47,12 @@ std::string question_text(const Report& report, const TextStyle& style) {
   return result;
 }
 
-std::string reasons_text(const Report& report, const TextStyle& style) {
+/// @param from reasons before it are left out
+std::string reasons_text(const Report& report, std::size_t from, const TextStyle& style) {
   std::string result;
-  for (const Infeasible& reason : report.prediction.reasons) {
+  const std::vector<Infeasible>& reasons = report.prediction.reasons;
+  for (std::size_t i = from; i < reasons.size(); ++i) {
+    const Infeasible& reason = reasons[i];
     result +=
         "\n" + hanging("", toned("Not feasible", Tone::bad, style) + ": " + reason.message, style);
     result += labelled("rule", reason.rule, style, label_columns);
@@ -186,9 +189,14 @@ std::string step_section(const Report& report, const TextStyle& style, bool full
 /// The parts below the head.
 std::string body(const Report& report, const TextStyle& style, bool full) {
   const Prediction& p = report.prediction;
-  std::string result = question_text(report, style) + reasons_text(report, style) +
-                       (full ? "\n" : "") +
-                       answers_text(full ? answer_lines(report) : other_answers(report), style);
+  // The head has the first reason.
+  std::string result = question_text(report, style);
+  const std::string answers =
+      answers_text(full ? answer_lines(report) : other_answers(report), style);
+  if (full)
+    result += reasons_text(report, 0, style) + "\n" + answers;
+  else
+    result += answers + reasons_text(report, 1, style);
   if (p.memory)
     result += "\n" + (full ? memory_text(*p.memory, style)
                            : memory_stacks_text(*p.memory, StageOrder::pipeline, style,

@@ -37,7 +37,8 @@ AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
   AnswerHead head;
   head.subject = answer.name;
   head.verdict = answer.found ? Verdict::safe : Verdict::no;
-  head.words = fmt::format("{}{}", answer.found ? "" : "no ", name_of(answer.question));
+  head.words = answer.found ? name_of(answer.question) : "NO ANSWER";
+  head.made_by = fmt::format("solve {}", name_of(answer.question));
   head.sentence = answer.sentence;
   for (const SolveValue& value : answer.values)
     if (head.figures.size() < most_figures) head.figures.push_back({value.label, value.text});

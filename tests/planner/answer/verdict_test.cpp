@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <sstream>
 #include <string>
 
 #include "planner/answer/head.hpp"
 #include "planner/answer/verdict.hpp"
+#include "tests/json_schema.hpp"
 
 namespace foretrain {
 namespace {
@@ -101,6 +103,9 @@ TEST_CASE("head: it is narrow, says what it knows, and its command can be copied
   CHECK(text.find("7.9 s to 8.8 s; 4 % less than yours") != std::string::npos);
 
   const auto json = nlohmann::json::parse(head_json(head));
+  CHECK(test::schema_errors(
+            std::filesystem::path(FORETRAIN_SOURCE_DIR) / "planner/schemas/head.schema.json", json)
+            .empty());
   CHECK(json["schema"] == "head/1");
   CHECK(json["verdict"] == "at-risk");
   CHECK(json["figures"][1]["band"].is_null());
