@@ -71,7 +71,7 @@ struct KernelsAlone {
 /// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
 /// sqrt(bytes) + traffic / (share * link rate). The square root stands for the change of protocol
 /// and channel count with size (fits 108 measured sweeps to 5.7 %; models/collectives/README.md,
-/// "Collectives").
+/// "Collectives in training").
 struct CollectiveCost {
   Seconds launch;      ///< fixed cost of one call
   Seconds per_step;    ///< per ring step between the members of this level

@@ -11,7 +11,7 @@ namespace foretrain {
 /// stacks are measured on. Operators are launches, those of experts several (and one more for
 /// every expert that the library loops over), and so is every stretch of them that CUDA
 /// graphs capture (Training::cuda_graphs); 0 where the whole step is one graph.
-/// models/layers/README.md, "Layers", Launch.
+/// models/layers/README.md, "Time of a layer", Launch.
 [[nodiscard]] double relative_launches(const Job& job, const LayerType& type);
 
 /// Products that give gradients of weights in a layer's backward pass, over its linear layers: 1

@@ -14,8 +14,8 @@ namespace foretrain {
 [[nodiscard]] double launch_turns(const Parallel& plan);
 
 /// Prices pieces of the job's model on its device with its stack. Equations:
-/// models/layers/README.md, "Layers". Holds what all pieces share, so that a forecast computes it
-/// once.
+/// models/layers/README.md, "Time of a layer". Holds what all pieces share, so that a forecast
+/// computes it once.
 /// @pre the plan is legal and modelled (plan_rules.hpp).
 class LayerCost {
  public:

@@ -58,7 +58,7 @@ enum class LayerPart : std::uint8_t { attention, mlp, router, experts, norm, end
 
 /// The rows that an operator works on: tokens of one micro-batch on one rank.
 enum class RowKind : std::uint8_t {
-  tokens,    ///< N (models/memory/README.md, "Memory")
+  tokens,    ///< N (models/memory/README.md, "Symbols")
   residual,  ///< U: of the residual stream
   keys,      ///< N times the sequence: pairs of a query and a key
   received,  ///< routed rows that the busiest rank of experts receives

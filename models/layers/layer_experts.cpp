@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators of a mixture of experts take; models/layers/README.md, "Layers".
+// What the operators of a mixture of experts take; models/layers/README.md, "Time of a layer".
 #include <algorithm>
 #include <cmath>
 

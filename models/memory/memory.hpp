@@ -67,7 +67,7 @@ struct StageAccount {
                                            const ActivationModel& activations);
 
 /// Device memory of every pipeline stage, row by row. Equations with sources:
-/// models/memory/README.md, "Memory".
+/// models/memory/README.md.
 /// @pre the plan is legal (plan_rules.hpp returns nothing).
 [[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
 

@@ -8,7 +8,7 @@ namespace foretrain::layer_detail {
 inline constexpr double half_bytes = 2.0;  // of a bf16 or fp16 element
 
 // Traffic that fused kernels would move at least, in bytes per element; models/layers/README.md,
-// "Layers".
+// "Time of a layer".
 inline constexpr Traffic norm_traffic{4.0, 6.0};
 inline constexpr Traffic residual_traffic{7.0, 6.0};
 
