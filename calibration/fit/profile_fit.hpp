@@ -69,9 +69,9 @@ struct FitStart {
 };
 
 /// Fits all constants of the plan jointly: least squares on ln(predicted/measured) with priors;
-/// models/README.md has the equations of the steps. Starts from the priors, or beside them, so that
-/// the result depends on the plan, the records and what the plan does not free, and on nothing that
-/// ships.
+/// models/README.md lists the pages with the equations of the steps. Starts from the priors, or
+/// beside them, so that the result depends on the plan, the records and what the plan does not
+/// free, and on nothing that ships.
 /// @pre runs were made with `catalog`
 [[nodiscard]] ProfileFit fit_profiles(const FitPlan& plan, const std::vector<StepRun>& runs,
                                       RunCatalog catalog, FitStart start = {});

@@ -88,7 +88,7 @@ struct MemoryForecast {
   [[nodiscard]] bool fits_barely() const { return fits() && (peak >= usable || high > usable); }
 };
 
-/// Where the step time goes (models/README.md, "Breakdown"). The parts are >= 0 and sum to it.
+/// Where the step time goes (models/step/README.md, "Breakdown"). The parts are >= 0 and sum to it.
 struct TimeBreakdown {
   Seconds compute;
   Seconds recompute;

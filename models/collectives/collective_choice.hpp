@@ -51,8 +51,8 @@ struct CollectiveChoice {
 /// Every way in which a library like NCCL could run the collective, alone on a healthy fabric: what
 /// size sweeps measure. The site's shares and waits describe traffic in training and are not in it.
 /// `payload` is the whole buffer: what is summed, gathered, or sent to all ranks together; a send
-/// goes between two hosts when the group spans them. Equations: models/README.md, "Collective
-/// library".
+/// goes between two hosts when the group spans them. Equations: models/collectives/README.md,
+/// "Collective library".
 /// @pre group.ranks >= 2, payload > 0.
 [[nodiscard]] std::vector<CollectiveChoice> collective_choices(CollectiveOp op,
                                                                const CommGroup& group,

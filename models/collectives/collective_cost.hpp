@@ -40,8 +40,8 @@ struct CollectivePath {
 
 /// Ring all-gather or reduce-scatter of `payload` bytes (the whole gathered buffer): n-1 steps of
 /// payload/n each, plus the ramp of the level it runs on. One rank costs nothing.
-/// Source: Thakur et al. 2005 (ring, bandwidth term); ramp and latencies: models/README.md,
-/// "Collectives".
+/// Source: Thakur et al. 2005 (ring, bandwidth term); ramp and latencies:
+/// models/collectives/README.md, "Collectives in training".
 [[nodiscard]] Seconds all_gather_time(const CommGroup& group, Bytes payload,
                                       const CollectivePath& path);
 [[nodiscard]] Seconds reduce_scatter_time(const CommGroup& group, Bytes payload,
@@ -57,7 +57,8 @@ struct AllToAllTraffic {
 };
 
 /// All-to-all: the scale-up link and the NICs carry their traffic side by side; ramp and launch of
-/// the slower level. One rank costs nothing. Sources: models/README.md, "Collectives".
+/// the slower level. One rank costs nothing. Sources: models/collectives/README.md, "Collectives in
+/// training".
 [[nodiscard]] Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
                                       const CollectivePath& path);
 

@@ -98,8 +98,8 @@ Seconds more_calls(const Job& job, Bytes payload) {
   return calls * max(Seconds{}, call - waiting);
 }
 
-/// gloo sums bucket by bucket with processor cores, through host memory. models/README.md, "Data
-/// parallelism". @pre only data-parallel ranks talk (plan_rules.hpp)
+/// gloo sums bucket by bucket with processor cores, through host memory. models/data/README.md,
+/// "Data parallelism". @pre only data-parallel ranks talk (plan_rules.hpp)
 Seconds gloo_time(const Job& job, Bytes payload) {
   const CommGroup group = dense_groups(job).shard;
   if (group.ranks == 1) return Seconds{};

@@ -17,7 +17,7 @@ namespace foretrain {
 /// optimizer states are sharded; experts over the ranks that hold the same ones. Nothing from
 /// ZeRO-2 on, where every pass reduces (shard_traffic), nor under torch.nn.DataParallel, where
 /// every micro-batch does (replica_traffic). Alone: what passes cover follows from when they run.
-/// models/README.md, "Data parallelism".
+/// models/data/README.md, "Data parallelism".
 [[nodiscard]] Seconds gradient_time(const Job& job, const RankParameters& parameters);
 
 /// Calls that move `payload` bytes of a model's tensors in buffers of `bucket` bytes, which hold

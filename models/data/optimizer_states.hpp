@@ -7,7 +7,7 @@ namespace foretrain {
 
 /// Bytes per parameter that the optimizer keeps, before sharding. A matrix is a linear layer's
 /// weight inside the transformer; Muon and Adafactor treat embeddings, the output projection, norms
-/// and biases in another way. Sources: models/README.md, "Optimizers".
+/// and biases in another way. Sources: models/data/README.md, "Optimizers".
 struct OptimizerStates {
   double master = 4.0;  ///< the weights that the update is applied to
   double matrix = 8.0;  ///< moments of a matrix

@@ -10,7 +10,7 @@
 namespace foretrain {
 
 /// Time of the optimizer on one rank: its states read and written once, gradients read twice (norm,
-/// update), weights written, all memory-bound; the products of Muon. models/README.md,
+/// update), weights written, all memory-bound; the products of Muon. models/data/README.md,
 /// "Optimizers".
 [[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
 

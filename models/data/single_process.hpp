@@ -14,7 +14,7 @@ namespace foretrain {
 
 /// What torch.nn.DataParallel moves between GPU 0 and the others around every forward and backward
 /// pass. Nothing of it hides behind kernels: replication ends before the first kernel of a replica,
-/// and the sum of the gradients waits for all of them. models/README.md, "One process for all
+/// and the sum of the gradients waits for all of them. models/data/README.md, "One process for all
 /// GPUs".
 struct ReplicaTraffic {
   Seconds inputs;            ///< tokens, and labels where the loss is in the module, to every GPU

@@ -25,7 +25,7 @@ struct Buckets {
 [[nodiscard]] Buckets cut_buckets(double parameters, double bucket, double embedding);
 
 /// Parameters of the buckets that the job's framework makes: communication.bucket where it is given
-/// or the framework has no rule of its own. models/README.md, "Data parallelism".
+/// or the framework has no rule of its own. models/data/README.md, "Data parallelism".
 [[nodiscard]] double bucket_parameters(const Job& job);
 
 /// What a chunk of a stage exchanges with the ranks that hold the same weights, once per step.

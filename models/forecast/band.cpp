@@ -21,7 +21,7 @@ namespace foretrain {
 namespace {
 
 // What is added to the band (as a share of the step) when an input was not measured. Sources and
-// reasoning: models/README.md, "Band".
+// reasoning: models/forecast/README.md, "Band".
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts

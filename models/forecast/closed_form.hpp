@@ -10,7 +10,7 @@ namespace foretrain {
 struct StepCosts;
 
 /// Forecasts one job without a task graph: memory, step time, FLOPs, run and cost.
-/// Microseconds per call; the equations with sources are in models/README.md.
+/// Microseconds per call; the equations with sources are on the pages that models/README.md lists.
 [[nodiscard]] Prediction closed_form(const Job& job,
                                      AttentionFlops convention = AttentionFlops::full);
 

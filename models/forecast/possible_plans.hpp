@@ -10,7 +10,7 @@
 namespace foretrain {
 
 /// What a plan may be whose recomputation is unknown: the job with nothing recomputed, with the
-/// attention, and with whole layers. models/README.md, "Unknown recomputation".
+/// attention, and with whole layers. models/forecast/README.md, "Unknown recomputation".
 [[nodiscard]] std::vector<Job> possible_plans(const Job& job);
 
 /// One of those, forecast.

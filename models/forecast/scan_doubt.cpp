@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of mixers that nobody measured; models/README.md, "State-space mixers".
+// Kernels of mixers that nobody measured; models/layers/README.md, "State-space mixers".
 #include "models/forecast/internal/scan_doubt.hpp"
 
 #include <fmt/format.h>

@@ -49,7 +49,8 @@ class ExchangePrices {
   explicit ExchangePrices(const Job& job);
 
   /// What an exchange takes alone. Sums of sharded states go on between the ranks that hold the
-  /// same shard. Equations: models/README.md, "Collectives" and "Layers".
+  /// same shard. Equations: models/collectives/README.md, "Collectives in training";
+  /// models/layers/README.md, "Time of a layer".
   [[nodiscard]] Seconds time(const Exchange& exchange) const;
   /// With their prices; those without payload are left out.
   [[nodiscard]] Exchanges priced(const std::vector<Exchange>& exchanges) const;

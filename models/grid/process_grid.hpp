@@ -107,8 +107,8 @@ struct RankPlace {
 /// Which rank of a job is where, and which ranks talk to each other: the one place that knows rank
 /// order (Parallel::order). As in Megatron-Core, two grids share the ranks: tensor x context x data
 /// x pipeline, and for experts expert tensor x expert x expert data x pipeline, both in the same
-/// order; groups are all ranks that agree on the other axes. Source: models/README.md, "Process
-/// groups".
+/// order; groups are all ranks that agree on the other axes. Source: models/grid/README.md,
+/// "Process groups".
 class ProcessGrid {
  public:
   explicit ProcessGrid(const Parallel& plan);

@@ -26,7 +26,8 @@ struct ProtocolLine {
 };
 using ProtocolLines = std::array<ProtocolLine, protocol_count>;
 
-/// Measured cost lines of one device's scale-up links; models/README.md, "Collective library".
+/// Measured cost lines of one device's scale-up links; models/collectives/README.md, "Collective
+/// library".
 struct CollectiveProtocols {
   ProtocolLines gather;      ///< rings of all-gather and reduce-scatter
   ProtocolLines all_reduce;  ///< rings
@@ -45,7 +46,8 @@ struct HostCrossing {
   double nic_share = 0.0;  ///< of what the NIC delivers to large messages
 };
 
-/// Measured cost of collectives over one fabric; models/README.md, "Collective library".
+/// Measured cost of collectives over one fabric; models/collectives/README.md, "Collective
+/// library".
 struct FabricProtocols {
   std::array<HostCrossing, protocol_count> crossing;
   Seconds exchange_post;        ///< all-to-all: per remote rank

@@ -13,7 +13,7 @@ FORETRAIN_ENUM_NAMES(ExpertDispatch, {ExpertDispatch::once_per_host, "once-per-h
                      {ExpertDispatch::every_copy, "every-copy"}, {ExpertDispatch::fused, "fused"},
                      {ExpertDispatch::all_gather, "all-gather"});
 
-/// What pricing has to know of a dispatcher. Sources: models/README.md, "Dispatchers".
+/// What pricing has to know of a dispatcher. Sources: models/inputs/README.md, "Dispatchers".
 struct DispatchTraits {
   ExpertDispatch kind;
   bool gathers = false;        ///< every token goes to every rank of the group

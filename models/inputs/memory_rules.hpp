@@ -7,7 +7,7 @@ namespace foretrain {
 
 /// What a training framework keeps in device memory beyond the tensors that the mathematics asks
 /// for. Every value belongs to a stack, none to a run. Data: calibration/profiles/stack;
-/// sources of each row: models/README.md, "Memory".
+/// sources of each row: models/memory/README.md.
 struct MemoryRules {
   // Bytes per parameter.
   double weight_bytes = 2.0;          ///< resident, 16-bit training

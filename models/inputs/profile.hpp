@@ -21,7 +21,7 @@ struct ResidualBand {
   double high = 1.0;
 };
 
-/// Matrix multiplication on one device and precision; see models/README.md, "GEMM".
+/// Matrix multiplication on one device and precision; see models/kernels/README.md, "GEMM".
 struct GemmProfile {
   double efficiency = 0.0;  ///< eta: share of the dense peak reached by a long full wave
   double ramp_k = 0.0;      ///< K0: depth whose cost a tile pays on top of K
@@ -70,8 +70,8 @@ struct KernelsAlone {
 
 /// Cost of one collective on one level of the network: launch + steps * per_step + ramp *
 /// sqrt(bytes) + traffic / (share * link rate). The square root stands for the change of protocol
-/// and channel count with size (fits 108 measured sweeps to 5.7 %; models/README.md,
-/// "Collectives").
+/// and channel count with size (fits 108 measured sweeps to 5.7 %; models/collectives/README.md,
+/// "Collectives in training").
 struct CollectiveCost {
   Seconds launch;      ///< fixed cost of one call
   Seconds per_step;    ///< per ring step between the members of this level
@@ -90,14 +90,14 @@ struct DeviceProfile {
   CollectiveProtocols protocols;  ///< the same collectives alone, by protocol
   Provenance provenance;
   /// Of constants in proportion to datasheets: how far the rates that last may be off (of ln),
-  /// since a datasheet does not say whether power limits them. models/README.md, "Band".
+  /// since a datasheet does not say whether power limits them. models/forecast/README.md, "Band".
   double apart = 0.0;
   /// How far constants of devices with the same cores are apart in 16-bit training (of ln): what
   /// runs of one of them had, power or software, another one's need not.
   double kin_apart = 0.0;
 };
 
-/// Time constants of a training framework; equations in models/README.md.
+/// Time constants of a training framework; equations in models/layers/README.md.
 struct StackTimes {
   double elementwise = 1.0;          ///< em: bytes really moved over the minimum of fused kernels
   double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit

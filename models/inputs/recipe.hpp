@@ -15,7 +15,7 @@ namespace foretrain {
 
 /// How a training brings the operands of its linear layers below 16 bits: what memory, casts and
 /// exchanges have to know of it. Attention, router, embedding, output layer and loss stay in 16
-/// bits in all of them. Sources: models/README.md, "Recipes".
+/// bits in all of them. Sources: models/inputs/README.md, "Recipes".
 struct Recipe {
   Precision products = Precision::bf16;  ///< of linear layers, forward and backward
   /// Less than 16 bits; false leaves the rest of this without a meaning.

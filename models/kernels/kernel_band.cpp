@@ -7,7 +7,8 @@
 namespace foretrain {
 namespace {
 
-// Shares of the time that are added where an input was not measured. models/README.md, "Band".
+// Shares of the time that are added where an input was not measured. models/forecast/README.md,
+// "Band".
 constexpr double no_benchmark = 0.15;
 constexpr double extrapolated_device = 0.10;
 constexpr double datasheet_device = 0.20;

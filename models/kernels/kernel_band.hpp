@@ -17,7 +17,8 @@ struct TimeBand {
 
 /// Band of a matrix product that takes `time`: the residuals of the benchmarks of this device and
 /// precision; wider (root of squares) where the profile is extrapolated or from the datasheet,
-/// where no benchmark was fitted, and outside the sizes that were. models/README.md, "Band".
+/// where no benchmark was fitted, and outside the sizes that were. models/forecast/README.md,
+/// "Band".
 [[nodiscard]] TimeBand gemm_band(const Gemm& gemm, Seconds time, const KernelDevice& on);
 
 /// The same for fused attention alone.

@@ -60,7 +60,7 @@ struct GemmRates {
 /// Duration of a matrix product on the best of six tile shapes: whole waves of tiles over the
 /// multiprocessors, each tile paying ramp_k extra depth; where the tiles do not fill the device,
 /// the depth may be split; combined by a 6-norm with the time to move the operands through memory,
-/// plus a launch floor. models/README.md, "GEMM".
+/// plus a launch floor. models/kernels/README.md, "GEMM".
 /// @pre m, n, k, batch >= 1 and has_gemm_profile(on).
 [[nodiscard]] Seconds gemm_time(const Gemm& gemm, const KernelDevice& on);
 
@@ -76,7 +76,7 @@ struct GemmPasses {
 [[nodiscard]] GemmPasses gemm_pass_times(const Gemm& gemm, const KernelDevice& on);
 
 /// Products of `batch` groups with operands of their own, as libraries run the experts of a rank:
-/// one launch after another on a few streams. models/README.md, "GEMM".
+/// one launch after another on a few streams. models/kernels/README.md, "GEMM".
 /// @pre as gemm_time()
 [[nodiscard]] Seconds grouped_gemm_time(const Gemm& gemm, const KernelDevice& on);
 [[nodiscard]] GemmPasses grouped_pass_times(const Gemm& gemm, const KernelDevice& on);
@@ -106,7 +106,7 @@ struct PassTimes {
 [[nodiscard]] double flash_factor(const StackTimes& stack, const AttentionProfile& device);
 
 /// Fused attention; `factor` is that of flash_factor().
-/// models/README.md, "Attention".
+/// models/kernels/README.md, "Attention".
 [[nodiscard]] PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on,
                                              double factor);
 

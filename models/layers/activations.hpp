@@ -11,7 +11,7 @@
 
 namespace foretrain {
 
-/// Tokens as one rank sees them (models/README.md, "Memory", for the symbols).
+/// Tokens as one rank sees them (models/memory/README.md, "Symbols").
 struct LocalTokens {
   double all = 0.0;       ///< N: micro_batch * sequence / context
   double residual = 0.0;  ///< U: of the residual stream; N/t with sequence parallelism, else N

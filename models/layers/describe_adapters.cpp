@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fine-tuning makes of a layer: frozen operators, adapters beside linear layers, weights that
-// rest in 4 bits, and tensors that nobody waits for; models/README.md, "Fine-tuning".
+// rest in 4 bits, and tensors that nobody waits for; models/layers/README.md, "Fine-tuning".
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gated delta net mixers (arXiv 2412.06464) as Qwen3-Next has them, by the chunked kernels of
-// flash-linear-attention (`fla/ops/gated_delta_rule/chunk.py`). models/README.md, "State-space
-// mixers".
+// flash-linear-attention (`fla/ops/gated_delta_rule/chunk.py`). models/layers/README.md,
+// "State-space mixers".
 #include "models/base/require.hpp"
 #include "models/layers/internal/describe_scan.hpp"
 

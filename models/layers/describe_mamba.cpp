@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mamba-2 mixers, as Megatron-Core's MambaMixer runs mamba-ssm's chunked scan (state-space duality,
 // arXiv 2405.21060 section 6; `mamba_ssm/ops/triton/ssd_combined.py`): products and bytes of its
-// kernels one by one. models/README.md, "State-space mixers".
+// kernels one by one. models/layers/README.md, "State-space mixers".
 #include "models/base/require.hpp"
 #include "models/layers/internal/describe_scan.hpp"
 

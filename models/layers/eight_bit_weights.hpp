@@ -17,7 +17,7 @@ struct EightBitWeights {
 
 /// The linear layers' weights of a quantised training that keeps no 16-bit copy of them, but for
 /// the layers that compute in bf16, which are taken as spread over all stages; else none.
-/// models/README.md, "Layers", FP8.
+/// models/layers/README.md, "Time of a layer", Quantised training.
 [[nodiscard]] EightBitWeights eight_bit_weights(const Job& job, const RankParameters& parameters);
 
 /// A rank's weights as the ranks that share them gather them after an optimizer step.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How uneven routers load the ranks of experts; models/README.md, "Routing".
+// How uneven routers load the ranks of experts; models/layers/README.md, "Routing".
 #include "models/layers/expert_load.hpp"
 
 #include <algorithm>

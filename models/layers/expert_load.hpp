@@ -8,7 +8,7 @@
 namespace foretrain {
 
 /// The experts of a layer, and who has them: consecutive ones on each of `ranks`, of which each has
-/// as many. models/README.md, "Routing".
+/// as many. models/layers/README.md, "Routing".
 struct ExpertLoadCase {
   int experts = 1;
   int top_k = 1;          ///< different experts per token

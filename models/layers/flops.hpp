@@ -20,7 +20,7 @@ FORETRAIN_ENUM_NAMES(AttentionFlops, {AttentionFlops::full, "full"},
 
 /// Forward FLOPs by component; a multiplication and an addition are two. Element-wise work
 /// (norms, activations, softmax, rotary) is left out, as in every published MFU.
-/// Equations with sources: models/README.md, "FLOPs".
+/// Equations with sources: models/layers/README.md, "FLOPs".
 struct ForwardFlops {
   Flop attention_projections;  ///< query, key, value, output; latent projections for MLA
   Flop attention_scores;       ///< queries times keys, and weights times values

@@ -16,7 +16,7 @@ struct StepFlops {
 
 /// Where everything is trained on rows of one sample each: flops_per_step(). Else operator by
 /// operator: frozen weights have no gradients of their own, attention is of samples, and a
-/// reference has a forward pass. models/README.md, "Fine-tuning".
+/// reference has a forward pass. models/layers/README.md, "Fine-tuning".
 [[nodiscard]] StepFlops job_flops(const Job& job, RecomputeKind recompute,
                                   AttentionFlops attention);
 

@@ -10,8 +10,8 @@ namespace foretrain {
 /// Launches of a layer over those of a dense layer with plain attention, which floors and gaps of
 /// stacks are measured on. Operators are launches, those of experts several (and one more for
 /// every expert that the library loops over), and so is every stretch of them that CUDA
-/// graphs capture (Training::cuda_graphs); 0 where the whole step is one graph. models/README.md,
-/// "Layers", Launch.
+/// graphs capture (Training::cuda_graphs); 0 where the whole step is one graph.
+/// models/layers/README.md, "Time of a layer", Launch.
 [[nodiscard]] double relative_launches(const Job& job, const LayerType& type);
 
 /// Products that give gradients of weights in a layer's backward pass, over its linear layers: 1

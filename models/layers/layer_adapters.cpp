@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators take that fine-tuning adds to a layer; models/README.md, "Fine-tuning".
+// What the operators take that fine-tuning adds to a layer; models/layers/README.md, "Fine-tuning".
 #include "models/base/require.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 

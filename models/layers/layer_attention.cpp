@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention takes, and the ring of context ranks; models/README.md, "Layers".
+// What attention takes, and the ring of context ranks; models/layers/README.md, "Time of a layer".
 #include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/layers/internal/layer_builder.hpp"

@@ -13,8 +13,9 @@ namespace foretrain {
 /// turns under the interpreter's lock in forward passes, and in those that run again.
 [[nodiscard]] double launch_turns(const Parallel& plan);
 
-/// Prices pieces of the job's model on its device with its stack. Equations: models/README.md,
-/// "Layers". Holds what all pieces share, so that a forecast computes it once.
+/// Prices pieces of the job's model on its device with its stack. Equations:
+/// models/layers/README.md, "Time of a layer". Holds what all pieces share, so that a forecast
+/// computes it once.
 /// @pre the plan is legal and modelled (plan_rules.hpp).
 class LayerCost {
  public:

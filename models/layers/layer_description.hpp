@@ -58,7 +58,7 @@ enum class LayerPart : std::uint8_t { attention, mlp, router, experts, norm, end
 
 /// The rows that an operator works on: tokens of one micro-batch on one rank.
 enum class RowKind : std::uint8_t {
-  tokens,    ///< N (models/README.md, "Memory")
+  tokens,    ///< N (models/memory/README.md, "Symbols")
   residual,  ///< U: of the residual stream
   keys,      ///< N times the sequence: pairs of a query and a key
   received,  ///< routed rows that the busiest rank of experts receives
@@ -239,7 +239,7 @@ class LayerDescription : public OperatorList<SavedTensor, 104> {
  public:
   explicit LayerDescription(bool with_saved = true) : OperatorList{with_saved} {}
   /// As the job trains it: frozen operators are marked, adapters follow what they stand beside, and
-  /// what frozen weights need no more is not saved. models/README.md, "Fine-tuning".
+  /// what frozen weights need no more is not saved. models/layers/README.md, "Fine-tuning".
   explicit LayerDescription(const Job& job, bool with_saved = true)
       : LayerDescription{job.fine_tuning, static_cast<double>(job.parallel.tensor), with_saved} {}
   /// @param tensor ranks that adapters are cut over
@@ -260,7 +260,7 @@ class LayerDescription : public OperatorList<SavedTensor, 104> {
 };
 
 /// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in
-/// a file of its own. Equations: models/README.md, "Operators".
+/// a file of its own. Equations: models/layers/README.md, "Operators".
 void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
                         LayerDescription& layer);
 /// @pre the model has such mixers, as all below.

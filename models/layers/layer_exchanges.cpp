@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exchanges of tensor ranks before and after what is cut over them, beside the GEMMs there;
-// models/README.md, "Layers".
+// models/layers/README.md, "Time of a layer".
 #include <algorithm>
 
 #include "models/collectives/exposed_exchange.hpp"

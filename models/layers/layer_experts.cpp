@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operators of a mixture of experts take; models/README.md, "Layers".
+// What the operators of a mixture of experts take; models/layers/README.md, "Time of a layer".
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,8 @@ void add_expert_streaming(const LayerOperator& op, double again, const LayerCont
 
 /// Biases of the experts' results, times the probabilities that weigh the results (Megatron-Core,
 /// `experts.py`, `_apply_bias`): product, sum and concatenation of the experts, in the wider of
-/// both types, and with 32 bits a cast. Bytes per element: models/README.md, "Plain kernels".
+/// both types, and with 32 bits a cast. Bytes per element: models/layers/README.md, "Plain
+/// kernels".
 void add_expert_bias(const LayerOperator& op, double again, const LayerContext& context,
                      OperatorSum& sum) {
   constexpr Traffic narrow{12.0, 16.0};

@@ -77,8 +77,8 @@ struct LayerVariant {
 };
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their
-/// times add up to LayerCost's PieceTimes, launch excess aside. Equations: models/README.md,
-/// "Layers". @pre the plan is legal and modelled (plan_rules.hpp).
+/// times add up to LayerCost's PieceTimes, launch excess aside. Equations: models/layers/README.md,
+/// "Time of a layer". @pre the plan is legal and modelled (plan_rules.hpp).
 [[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
 [[nodiscard]] Operators embedding_operators(const Job& job);
 [[nodiscard]] Operators head_operators(const Job& job);

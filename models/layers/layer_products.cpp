@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a GEMM takes in its three passes, with the casts of its operands and its gradient sums;
-// models/README.md, "Layers".
+// models/layers/README.md, "Time of a layer".
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain::layer_detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the chunked scans of state-space and delta mixers take; models/README.md, "State-space
-// mixers".
+// What the chunked scans of state-space and delta mixers take; models/layers/README.md,
+// "State-space mixers".
 #include "models/layers/layer_scan.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 

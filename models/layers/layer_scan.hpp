@@ -9,7 +9,7 @@ namespace foretrain {
 
 /// Of the dense 16-bit peak, what products inside scans reach: Triton kernels of small products
 /// with exponentials around them. From what the authors of Mamba-2 print of an A100 (arXiv
-/// 2405.21060 section 9.3); nobody measured them on the devices here: models/README.md,
+/// 2405.21060 section 9.3); nobody measured them on the devices here: models/layers/README.md,
 /// "State-space mixers".
 inline constexpr double scan_share = 0.10;
 /// Of their time, what is not known.

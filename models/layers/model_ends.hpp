@@ -41,8 +41,8 @@ struct EndCut {
 };
 [[nodiscard]] EndCut end_cut(const Job& job);
 
-/// Tables of tokens and positions with the norm behind them. Equations: models/README.md,
-/// "Operators".
+/// Tables of tokens and positions with the norm behind them. Equations: models/layers/README.md,
+/// "Ends of the model".
 void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription& end);
 /// Final norm, projection to the vocabulary, loss.
 void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& end);

@@ -9,7 +9,7 @@
 namespace foretrain {
 
 /// Parameters by component. One layer's counts; embeddings and head on their own.
-/// Sources of every line: models/README.md, "Parameters".
+/// Sources of every line: models/layers/README.md, "Parameters".
 struct LayerParameters {
   std::int64_t attention = 0;  ///< projections with biases, q/k norms, latent projections
   std::int64_t dense_mlp = 0;  ///< dense MLP or shared experts with their gate

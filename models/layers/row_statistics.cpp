@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows made of samples of different lengths; models/README.md, "Samples".
+// Rows made of samples of different lengths; models/layers/README.md, "Samples".
 #include "models/layers/row_statistics.hpp"
 
 #include <algorithm>

@@ -5,7 +5,8 @@
 
 namespace foretrain {
 
-/// What the rows of a job hold on average, in tokens. Equations: models/README.md, "Samples".
+/// What the rows of a job hold on average, in tokens. Equations: models/layers/README.md,
+/// "Samples".
 struct RowStatistics {
   double tokens = 0.0;    ///< of samples
   double computed = 0.0;  ///< that kernels work on, pads included

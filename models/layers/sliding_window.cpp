@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention with a sliding window; models/README.md, "Operators".
+// Attention with a sliding window; models/layers/README.md, "Sliding window".
 #include "models/layers/sliding_window.hpp"
 
 #include <cmath>

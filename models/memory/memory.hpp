@@ -66,8 +66,8 @@ struct StageAccount {
 [[nodiscard]] StageAccount account_replica(const Job& job, const StageLayout& layout,
                                            const ActivationModel& activations);
 
-/// Device memory of every pipeline stage, row by row. Equations with sources: models/README.md,
-/// "Memory".
+/// Device memory of every pipeline stage, row by row. Equations with sources:
+/// models/memory/README.md.
 /// @pre the plan is legal (plan_rules.hpp returns nothing).
 [[nodiscard]] MemoryForecast forecast_memory(const Job& job, const StageLayout& layout);
 

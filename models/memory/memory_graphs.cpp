@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of CUDA graphs: what a graph writes lies in a pool of its own, which no other tensor may
-// use. models/README.md, "Memory", CUDA graphs.
+// use. models/memory/README.md, "CUDA graphs".
 #include <algorithm>
 
 #include "models/memory/internal/memory_context.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What torch.nn.DataParallel's GPUs hold: GPU 0 everything, the others a copy that comes and goes.
-// models/README.md, "One process for all GPUs".
+// models/memory/README.md, "One process for all GPUs".
 #include <initializer_list>
 
 #include "models/data/single_process.hpp"

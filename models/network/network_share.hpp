@@ -8,7 +8,7 @@ namespace foretrain {
 /// Part of their NICs' rate that hosts get when all of them send at the same time, each to the host
 /// `hosts_apart` further on: rings, and transfers between pipeline stages. Tiers of switches are
 /// priced by the leaves and pods that a group of `span_hosts` reaches over; dragonfly and torus by
-/// the busiest cable of minimal routes. Equations: models/README.md, "Networks".
+/// the busiest cable of minimal routes. Equations: models/network/README.md, "Networks".
 /// 1 where the network is not `contended`.
 /// @pre hosts_apart, span_hosts >= 1. Hosts are packed: placed by number.
 [[nodiscard]] double shift_share(const Cluster& cluster, int hosts_apart, int span_hosts);

@@ -13,7 +13,8 @@ struct RatioRange {
 };
 
 /// Of the draw at the meter of the whole machine, over training_power(): what GPUs draw of their
-/// board power, hosts and cooling where the scenario does not say them. models/README.md, "Energy".
+/// board power, hosts and cooling where the scenario does not say them. models/run/README.md,
+/// "Energy".
 [[nodiscard]] RatioRange power_range(const Job& job, const StepForecast& step);
 
 /// Both ends of what a run costs: the band of the step for as long as steps last, and for energy,

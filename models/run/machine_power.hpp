@@ -43,7 +43,7 @@ struct PowerRange {
 
 /// What the machine may draw at most: hosts and network as the scenario says; else the published
 /// maximum of the host; else a range, as much more than the GPUs as published hosts draw. Times PUE
-/// where the scenario says it. Zero: nothing is known of the GPUs. models/README.md, "Energy".
+/// where the scenario says it. Zero: nothing is known of the GPUs. models/run/README.md, "Energy".
 [[nodiscard]] PowerRange most_power(const Job& job);
 
 }  // namespace foretrain

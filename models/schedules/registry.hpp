@@ -20,7 +20,7 @@ enum class Placement {
 };
 
 /// Formula of the closed form that holds for an order on stages of about equal work; the passes of
-/// other orders are run one by one. models/README.md, "Step".
+/// other orders are run one by one. models/step/README.md, "Time of a step".
 enum class StepFormula {
   none,
   rounds,       ///< one micro-batch after the other through the whole model and back
@@ -28,7 +28,8 @@ enum class StepFormula {
   longest_loop  ///< each micro-batch goes back as soon as it has reached the last stage
 };
 
-/// What an order may be fitted to the times of its passes (models/README.md, "Orders fitted").
+/// What an order may be fitted to the times of its passes (models/schedules/README.md, "Orders
+/// fitted to times").
 enum class Fitted { nothing, weight_gradients, all_passes };
 
 /// Everything about a schedule. One file defines it, one line of models/inputs/schedule_kind.hpp

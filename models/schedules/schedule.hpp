@@ -79,7 +79,7 @@ struct Schedule {
 
 /// Builds the schedule. Sources: GPipe arXiv 1811.06965; 1F1B (PipeDream-flush) arXiv 2006.09503;
 /// interleaving arXiv 2104.04473 and Megatron-LM; ZB-H1, ZB-H2 (`zb-2p`) and ZB-V arXiv 2401.10241
-/// and 2405.15362; DualPipe arXiv 2412.19437. Orders: models/README.md, "Schedules".
+/// and 2405.15362; DualPipe arXiv 2412.19437. Orders: models/schedules/README.md, "Orders".
 /// @pre is_legal(shape).
 [[nodiscard]] Schedule make_schedule(const ScheduleShape& shape);
 

@@ -8,7 +8,7 @@
 namespace foretrain {
 
 /// Sharded gradients and weights (ZeRO-2, ZeRO-3, FSDP) under a pipeline, as frameworks run them.
-/// What each does, with sources: models/README.md, "Data parallelism".
+/// What each does, with sources: models/data/README.md, "Data parallelism".
 
 /// Whether every backward pass scatters its gradients: from ZeRO-2 on, without a pipeline. Under
 /// one, PyTorch's pipelining keeps whole gradients and scatters them once, when the stage has run

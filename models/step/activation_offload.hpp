@@ -20,7 +20,7 @@ struct OffloadShown {
 /// offloads whole) are copied over the link between a GPU and its processor's memory, beside
 /// kernels: a pass lasts longer by max(0, copies - kernels). Where only the first layers of a model
 /// are offloaded, their copies are spread over all layers' kernels, as Transformer Engine does.
-/// Sources: models/README.md, "Offload".
+/// Sources: models/memory/README.md, "Offload".
 class ActivationOffload {
  public:
   explicit ActivationOffload(const Job& job);

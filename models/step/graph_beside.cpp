@@ -9,7 +9,7 @@
 
 /// Exchanges that run beside all of a piece, not beside one kernel of it: gathers and reductions of
 /// sharded weights, and all-to-alls of experts beside another micro-batch. Both are tasks of their
-/// whole time; the pass lasts as its price says. models/README.md, "Overlap".
+/// whole time; the pass lasts as its price says. models/step/README.md, "Overlap".
 namespace foretrain::internal {
 namespace {
 

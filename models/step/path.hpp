@@ -28,8 +28,8 @@ void measure_makespan(const TaskGraph& graph, Timeline& timeline);
 [[nodiscard]] std::vector<std::uint32_t> critical_path(const TaskGraph& graph,
                                                        const Timeline& timeline);
 
-/// Time of the step and where it goes, without a band: models/README.md, "Breakdown". `jitter` and
-/// `release` as in StepCosts, which the graph does not have in it.
+/// Time of the step and where it goes, without a band: models/step/README.md, "Breakdown". `jitter`
+/// and `release` as in StepCosts, which the graph does not have in it.
 [[nodiscard]] StepForecast attribute(const TaskGraph& graph, const Timeline& timeline,
                                      double jitter = 0.0, double release = 1.0);
 

@@ -156,7 +156,8 @@ struct StepCosts {
   }
 };
 
-/// Prices one step of a job. Equations: models/README.md, "Layers" to "Data parallelism".
+/// Prices one step of a job. Equations: models/layers/README.md, "Time of a layer";
+/// models/step/README.md, "Time of a step"; models/data/README.md, "Data parallelism".
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepCosts step_costs(const Job& job, const StageLayout& layout);
 

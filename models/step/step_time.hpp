@@ -12,7 +12,7 @@ namespace foretrain {
 
 /// Step time in closed form, without a band: formulas for naive model parallelism, GPipe and 1F1B;
 /// interleaving, zero-bubble schedules and DualPipe run pass by pass (pass_runner.hpp).
-/// Equations and where they are exact: models/README.md, "Step".
+/// Equations and where they are exact: models/step/README.md, "Time of a step".
 [[nodiscard]] Seconds step_seconds(const StepCosts& costs);
 
 /// A step takes no less: from the first activation's arrival on, a stage runs all its passes one

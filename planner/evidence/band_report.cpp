@@ -121,7 +121,8 @@ std::string band_report_text(const BandReport& report, const TextStyle& style) {
 std::string band_report_yaml(const BandReport& report) {
   return band_table_text(
       report.fitted,
-      fmt::format("What bands of step times are made of (models/README.md, \"Band\"), and the runs "
+      fmt::format("What bands of step times are made of (models/forecast/README.md, \"Band\"), and "
+                  "the runs "
                   "that each stack was fitted on.\n"
                   "Fitted on {} forecasts of runs that were left out of the fit, by `foretrain "
                   "validate --leave-out all --bands --band-table FILE`;\n"

@@ -153,7 +153,7 @@ ExplainAnswer explain_band(const Report& report) {
   answer.meaning = "How far a step may be from its forecast, 10th to 90th percentile.";
   answer.formula =
       "the parts, as root of squares; widths by kind are fitted on runs that were left out of the "
-      "fit (calibration/fits/bands.yaml; models/README.md, \"Band\")";
+      "fit (calibration/fits/bands.yaml; models/forecast/README.md, \"Band\")";
   const auto& step = report.prediction.step;
   if (!step) {
     answer.value = "unknown";

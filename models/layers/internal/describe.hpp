@@ -7,12 +7,13 @@ namespace foretrain::layer_detail {
 
 inline constexpr double half_bytes = 2.0;  // of a bf16 or fp16 element
 
-// Traffic that fused kernels would move at least, in bytes per element; models/README.md, "Layers".
+// Traffic that fused kernels would move at least, in bytes per element; models/layers/README.md,
+// "Time of a layer".
 inline constexpr Traffic norm_traffic{4.0, 6.0};
 inline constexpr Traffic residual_traffic{7.0, 6.0};
 
 // What plain PyTorch reads and writes in kernels one after another, bytes per element;
-// models/README.md, "Plain kernels".
+// models/layers/README.md, "Plain kernels".
 inline constexpr Traffic scaled_rotary_traffic{24.0, 34.0};  // of a query or key
 inline constexpr double scaled_rotary_launches = 12.0;
 

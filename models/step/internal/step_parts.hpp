@@ -9,7 +9,7 @@ namespace foretrain::internal {
 
 /// How long a step takes while its causes are put in one after another, the order of passes being
 /// the step's own. Each is the longest path through what is there so far: of all stages, or of the
-/// stage that takes longest where stages are staggered. models/README.md, "Breakdown".
+/// stage that takes longest where stages are staggered. models/step/README.md, "Breakdown".
 struct StepSpans {
   TimeParts work;        ///< of a stage in its passes, mean over the stages
   Seconds passes;        ///< transfers and traffic between data-parallel ranks take no time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// models/README.md, "Optimizers".
+// models/data/README.md, "Optimizers".
 #include "models/data/optimizer_update.hpp"
 
 #include <catch2/catch.hpp>

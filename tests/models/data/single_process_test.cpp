@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch.nn.DataParallel: models/README.md, "One process for all GPUs".
+// torch.nn.DataParallel: models/data/README.md, "One process for all GPUs".
 #include "models/data/single_process.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts by hand from the formulas of models/README.md, "Parameters". The counts of every catalog
-// model are checked in tests/scenarios/catalog_test.cpp, where the files are read.
+// Counts by hand from the formulas of models/layers/README.md, "Parameters". The counts of every
+// catalog model are checked in tests/scenarios/catalog_test.cpp, where the files are read.
 #include "models/layers/parameters.hpp"
 
 #include <stdexcept>
