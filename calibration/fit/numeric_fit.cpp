@@ -166,7 +166,9 @@ ConstantEvidence evidence_of(const std::vector<double>& said,
   FORETRAIN_REQUIRE(said.size() == sources.size());
   ConstantEvidence evidence;
   const double all = std::accumulate(said.begin(), said.end(), 0.0);
-  if (!(all > 0.0)) return evidence;
+  // Beside the prior, which says 1: less is the rounding of slopes that are nothing.
+  constexpr double rounding = 1e-12;
+  if (!(all > rounding)) return evidence;
   std::map<std::string, double> shares;
   for (std::size_t i = 0; i < said.size(); ++i) shares[sources[i]] += said[i] / all;
   evidence.sources = {shares.begin(), shares.end()};

@@ -22,23 +22,23 @@ std::vector<ForecastQuantity> last_memory_quantities() {
   return {{"memory.stages.*.allocated_bytes", "allocated", Measure::bytes,
            at<&Prediction::memory, &MemoryForecast::stages, &StageMemory::allocated>,
            "What torch reports as max_memory_allocated, in bytes.",
-           "weights + gradients + optimizer + activations + buffers", stage_plan, layers(stack)},
+           "weights + gradients + optimizer + activations + buffers", stage_plan, rests_on(stack)},
           {"memory.stages.*.peak_bytes", "peak", Measure::bytes,
            at<&Prediction::memory, &MemoryForecast::stages, &StageMemory::peak>,
            "What the device counter shows, in bytes.", "sum of the eight categories", stage_plan,
-           layers(stack)},
+           rests_on(stack)},
           {"memory.heaviest_rank", "heaviest rank", Measure::whole,
            [](const Prediction& p, std::size_t) {
              return p.memory && p.memory->replica ? QuantityValue{0.0} : QuantityValue{};
            },
            "Rank that memory.stages describes (torch.nn.DataParallel: GPU 0 holds optimizer, sums "
            "and gathered outputs).",
-           "fixed", "parallel.processes", layers(), false, true},
+           "fixed", "parallel.processes", rests_on(), false, true},
           {"memory.other_ranks_peak_bytes", "peak of other ranks", Measure::bytes,
            at<&Prediction::memory, &MemoryForecast::replica, &StageMemory::peak>,
            "The same peak on every other GPU, in bytes.",
            "weights that were broadcast + gradients of the replica + its activations",
-           "parallel.processes parallel.gather model training.micro_batch", layers(stack), false,
+           "parallel.processes parallel.gather model training.micro_batch", rests_on(stack), false,
            true}};
 }
 
@@ -61,7 +61,7 @@ std::vector<ForecastQuantity> memory_quantities() {
        at<&Prediction::memory, &MemoryForecast::high>,
        "The same at the upper end of the memory band, 90th percentile of the error, in bytes.",
        "memory.peak_bytes with allocated memory x (1 + the stack's band) (foretrain fit)",
-       "@memory.peak_bytes stack", layers(stack)},
+       "@memory.peak_bytes stack", rests_on(stack)},
       {"memory.peak_stage", "heaviest stage", Measure::whole,
        at<&Prediction::memory, &MemoryForecast::peak_stage>,
        "Pipeline stage that needs most memory, counted from 0.",
@@ -72,7 +72,7 @@ std::vector<ForecastQuantity> memory_quantities() {
   for (const MemoryPart& category : memory_parts())
     rows.push_back({"memory.stages.*." + category.json_key(), category.key, Measure::bytes,
                     of_stage(category), category.meaning, category.formula,
-                    std::string(category.inputs), layers(stack)});
+                    std::string(category.inputs), rests_on(stack)});
   const std::vector<ForecastQuantity> last = last_memory_quantities();
   rows.insert(rows.end(), last.begin(), last.end());
   return rows;

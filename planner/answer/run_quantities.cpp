@@ -40,7 +40,7 @@ std::vector<ForecastQuantity> run_quantities() {
        "operations.recovery operations.warm_up operations.checkpoint operations.storage "
        "operations.spares operations.evaluation operations.fail_slow operations.preemption "
        "operations.queue",
-       layers(), true},
+       rests_on(), true},
       {"run.p10_s", "time to train, 10th percentile", Measure::duration,
        at<&Prediction::run, &RunForecast::p10>, "Tenth percentile of the duration, in seconds.",
        "of 200 simulated runs, each with a step time drawn from its band",
@@ -57,12 +57,12 @@ std::vector<ForecastQuantity> run_quantities() {
        at<&Prediction::run, &RunForecast::scheduling>,
        "Share of the run in which the job has its hosts, 0 to 1.",
        "1 - (run.split.planned_s + run.split.waiting_s) / run.expected_s",
-       "@run.split.planned_s @run.split.waiting_s @run.expected_s", layers(), true},
+       "@run.split.planned_s @run.split.waiting_s @run.expected_s", rests_on(), true},
       {"run.runtime_goodput", "runtime goodput", Measure::share,
        at<&Prediction::run, &RunForecast::runtime>,
        "Share of the time with hosts that is productive time, 0 to 1.",
        "run.split.steps_s / (run.expected_s - run.split.planned_s - run.split.waiting_s)",
-       "@run.split.steps_s @run.expected_s", layers(), true},
+       "@run.split.steps_s @run.expected_s", rests_on(), true},
       {"run.interruptions", "interruptions", Measure::count,
        at<&Prediction::run, &RunForecast::interruptions>,
        "Expected number of interruptions without warning.",
@@ -92,7 +92,7 @@ std::vector<ForecastQuantity> run_quantities() {
       {"run.meets_deadline", "chance to meet the deadline", Measure::share,
        at<&Prediction::run, &RunForecast::meets_deadline>,
        "Probability that the run is over by the deadline, 0 to 1.", "share of 200 simulated runs",
-       "operations.deadline @run.p50_s @run.p90_s", layers(), true}};
+       "operations.deadline @run.p50_s @run.p90_s", rests_on(), true}};
   for (const RunPart& part : run_parts())
     rows.push_back({"run.split." + std::string(part.key), part.label, Measure::duration,
                     of_run(part), part.meaning, part.formula, std::string(part.inputs)});

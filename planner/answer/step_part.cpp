@@ -22,7 +22,7 @@ constexpr auto parts = std::to_array<StepPart>(
       "GEMMs by shape at peak x efficiency, attention by length, the rest by bytes moved",
       "model training.sequence training.micro_batch training.global_batch training.precision "
       "parallel.tensor parallel.pipeline parallel.data cluster.host",
-      layers(device, kernels),
+      rests_on(device, kernels),
       "kernels of its shapes run at the rates of the device profile: micro-batch and tensor ranks "
       "decide how large the GEMMs are"},
      {&TimeBreakdown::recompute, "recompute_s", "recomputation", palette::orange,
@@ -30,35 +30,36 @@ constexpr auto parts = std::to_array<StepPart>(
       "micro-batches x mean over stages of the recomputed kernels (selective: attention scores; "
       "full: whole layers)",
       "memory.recompute memory.attention training.micro_batch training.global_batch",
-      layers(kernels), "it fits with less recomputation, the allocator's cache included"},
+      rests_on(kernels), "it fits with less recomputation, the allocator's cache included"},
      {&TimeBreakdown::tensor, "tensor_s", "tensor parallel", palette::yellow,
       "Exposed tensor-parallel communication, in seconds.",
       "micro-batches x mean over stages of layers x collectives per layer x (1 - overlapped "
       "share); all-reduce, or all-gather and reduce-scatter with sequence parallelism, of "
       "micro_batch x sequence x hidden elements",
       "parallel.tensor parallel.sequence training.micro_batch training.sequence model cluster.host",
-      layers(collectives, stack),
+      rests_on(collectives, stack),
       "tensor-parallel exchanges of its groups reach the site's rates, and overlap as the stack "
       "profile says"},
      {&TimeBreakdown::context, "context_s", "context parallel", palette::sand,
       "Exposed context-parallel communication, in seconds.",
       "exchange of keys and values that does not overlap with attention", "parallel.context",
-      layers(collectives), "the exchanges of its context ranks overlap as the stack profile says"},
+      rests_on(collectives),
+      "the exchanges of its context ranks overlap as the stack profile says"},
      {&TimeBreakdown::expert, "expert_s", "expert parallel", palette::mint,
       "Exposed expert-parallel communication, in seconds.",
       "all-to-all of tokens to and from their experts", "parallel.expert model",
-      layers(collectives), "its all-to-alls reach the site's rates under an even routing"},
+      rests_on(collectives), "its all-to-alls reach the site's rates under an even routing"},
      {&TimeBreakdown::pipeline, "pipeline_s", "pipeline transfers", palette::sky,
       "Exposed transfers between pipeline stages, in seconds.",
       "length of the passes with transfers less their length with ideal ones that take no time, in "
       "the same order; a transfer is micro_batch x sequence x hidden elements",
-      plan, layers(collectives, stack), "transfers between its stages overlap with compute"},
+      plan, rests_on(collectives, stack), "transfers between its stages overlap with compute"},
      {&TimeBreakdown::bubble, "bubble_s", "pipeline bubble", palette::grey,
       "Time that a stage is idle waiting for another stage, mean over the stages, in seconds.",
       "length of the schedule with ideal transfers and no data-parallel traffic, less the mean "
       "work of a stage: filling, draining, and waiting for stages with more work; for equal stages "
       "(p - 1) / (m v) of the work (SC21, arXiv 2104.04473 section 2.2)",
-      plan, layers(kernels),
+      plan, rests_on(kernels),
       "the framework runs this schedule with these virtual stages, and layers are spread over its "
       "stages as the forecast places them"},
      {&TimeBreakdown::data, "data_s", "data parallel", palette::purple,
@@ -68,29 +69,29 @@ constexpr auto parts = std::to_array<StepPart>(
       "parallel.data parallel.zero parallel.tensor parallel.pipeline "
       "communication.overlap.gradients communication.overlap.parameters "
       "communication.gradient_dtype",
-      layers(collectives, stack),
+      rests_on(collectives, stack),
       "gradient and weight traffic overlaps with the passes of its last chunk as the stack profile "
       "says"},
      {&TimeBreakdown::optimizer, "optimizer_s", "optimizer", palette::ink,
       "Optimizer update of the slowest stage, in seconds.",
       "bytes of states, gradients and weights of one rank's shard / memory bandwidth achieved",
       "training.optimizer parallel.zero parallel.data parallel.tensor parallel.pipeline",
-      layers(device, stack), "optimizer states are sharded across its data ranks as modelled"},
+      rests_on(device, stack), "optimizer states are sharded across its data ranks as modelled"},
      {&TimeBreakdown::input, "input_s", "input", palette::brown,
       "Waiting for training data, in seconds.",
       "max(0, input - step): loader processes (tokens / (ranks x workers x rate, cores shared)) or "
       "storage (tokens x bytes / read rate), whichever is slower",
       "operations.data_loading operations.storage training.global_batch training.sequence",
-      layers(), "its hosts load training data as fast as operations.loading says"},
+      rests_on(), "its hosts load training data as fast as operations.loading says"},
      {&TimeBreakdown::launch, "launch_s", "kernel launches", palette::green,
       "GPU idle because the processor launches kernels too slowly, in seconds.",
       "micro-batches x mean over stages of layers x (launch floor - kernels) where positive, plus "
       "the stack's constant per step",
-      "stack training.micro_batch training.sequence", layers(stack),
+      "stack training.micro_batch training.sequence", rests_on(stack),
       "the host launches its smaller kernels fast enough"},
      {&TimeBreakdown::imbalance, "imbalance_s", "stragglers", palette::vermilion,
       "Stragglers: waiting for the slowest of many hosts, in seconds.",
-      "jitter x log2(hosts) x everything else", "cluster.hosts stack", layers(stack),
+      "jitter x log2(hosts) x everything else", "cluster.hosts stack", rests_on(stack),
       "its hosts keep pace with each other as the stack profile says"}});
 static_assert(parts.size() == time_parts.size());
 

@@ -19,8 +19,8 @@ struct ConstantLayers {
   ConstantSource first = ConstantSource::none;
   ConstantSource second = ConstantSource::none;
 };
-constexpr ConstantLayers layers(ConstantSource first = ConstantSource::none,
-                                ConstantSource second = ConstantSource::none) {
+constexpr ConstantLayers rests_on(ConstantSource first = ConstantSource::none,
+                                  ConstantSource second = ConstantSource::none) {
   return {first, second};
 }
 

@@ -27,18 +27,18 @@ std::vector<ForecastQuantity> step_quantities(std::span<const StepPart> parts) {
        "idle, and what the critical path grows by with transfers, data-parallel traffic, optimizer "
        "and constant; 1F1B with m micro-batches on p equal stages: (m + p - 1) times a stage's "
        "time per micro-batch, and these (SC21, arXiv 2104.04473 section 2.2)",
-       inputs, layers(kernels, collectives)},
+       inputs, rests_on(kernels, collectives)},
       {"step.low_s", "step time, 10th percentile", Measure::seconds,
        at<&Prediction::step, &StepForecast::low>, "Tenth percentile of the step time, in seconds.",
        "step.time_s / (1 + the band): what is not known of the plan, root of squares (explain "
        "step.band)",
-       "@step.time_s stack site", layers(stack)},
+       "@step.time_s stack site", rests_on(stack)},
       {"step.high_s", "step time, 90th percentile", Measure::seconds,
        at<&Prediction::step, &StepForecast::high>,
        "Ninetieth percentile of the step time, in seconds.",
        "step.time_s x (1 + the band): what is not known of the plan, root of squares (explain "
        "step.band)",
-       "@step.time_s stack site", layers(stack)}};
+       "@step.time_s stack site", rests_on(stack)}};
   for (const StepPart& part : parts)
     rows.push_back({"step.breakdown." + std::string(part.key), part.label, Measure::seconds,
                     of_step(part), part.meaning, part.formula, std::string(part.inputs),
@@ -69,24 +69,24 @@ std::vector<ForecastQuantity> efficiency_quantities() {
       {"mfu", "MFU", Measure::share, at<&Prediction::efficiency, &Efficiency::mfu>,
        "Model FLOPs utilisation, 0 to 1.",
        "flops.model_per_step / (step.time_s x GPUs x flops.peak_per_gpu_per_s)",
-       "@flops.model_per_step @step.time_s @flops.peak_per_gpu_per_s cluster.hosts", layers(),
+       "@flops.model_per_step @step.time_s @flops.peak_per_gpu_per_s cluster.hosts", rests_on(),
        true},
       {"hfu", "HFU", Measure::share, at<&Prediction::efficiency, &Efficiency::hfu>,
        "Hardware FLOPs utilisation, 0 to 1: recomputed work counts.",
        "flops.hardware_per_step / (step.time_s x GPUs x flops.peak_per_gpu_per_s)",
-       "@flops.hardware_per_step @step.time_s @flops.peak_per_gpu_per_s cluster.hosts", layers(),
+       "@flops.hardware_per_step @step.time_s @flops.peak_per_gpu_per_s cluster.hosts", rests_on(),
        true},
       {"tokens_per_s", "tokens/s", Measure::token_rate,
        at<&Prediction::efficiency, &Efficiency::tokens_per_s>,
        "Tokens per second of the whole job.", "global_batch x sequence / step.time_s",
-       "training.global_batch training.sequence @step.time_s", layers(), true},
+       "training.global_batch training.sequence @step.time_s", rests_on(), true},
       {"tokens_per_s_per_gpu", "tokens/s per GPU", Measure::token_rate_per_gpu,
        at<&Prediction::efficiency, &Efficiency::tokens_per_s_per_gpu>, "Tokens per second and GPU.",
-       "tokens_per_s / GPUs", "@tokens_per_s cluster.hosts", layers(), true},
+       "tokens_per_s / GPUs", "@tokens_per_s cluster.hosts", rests_on(), true},
       {"model_tflops_per_gpu", "model TFLOP/s per GPU", Measure::tflop_rate,
        at<&Prediction::efficiency, &Efficiency::model_tflops_per_gpu>, "Model TFLOP/s of one GPU.",
        "flops.model_per_step / (step.time_s x GPUs) / 1e12",
-       "@flops.model_per_step @step.time_s cluster.hosts", layers(), true}};
+       "@flops.model_per_step @step.time_s cluster.hosts", rests_on(), true}};
 }
 
 }  // namespace foretrain::internal
