@@ -186,6 +186,14 @@ std::string step_section(const Report& report, const TextStyle& style, bool full
                         full ? 0.0 : least_on_a_screen);
 }
 
+/// What the head's reason is called, for those who look it up.
+std::string rule_text(const Prediction& p, const TextStyle& style) {
+  if (p.feasible()) return "";
+  const Infeasible& first = p.reasons.front();
+  return labelled("Rule", first.rule + (first.key.empty() ? "" : ", key " + first.key), style,
+                  label_columns);
+}
+
 /// The parts below the head.
 std::string body(const Report& report, const TextStyle& style, bool full) {
   const Prediction& p = report.prediction;
@@ -196,7 +204,7 @@ std::string body(const Report& report, const TextStyle& style, bool full) {
   if (full)
     result += reasons_text(report, 0, style) + "\n" + answers;
   else
-    result += answers + reasons_text(report, 1, style);
+    result += rule_text(p, style) + answers + reasons_text(report, 1, style);
   if (p.memory)
     result += "\n" + (full ? memory_text(*p.memory, style)
                            : memory_stacks_text(*p.memory, StageOrder::pipeline, style,

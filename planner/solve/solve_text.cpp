@@ -38,7 +38,7 @@ AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
   head.subject = answer.name;
   head.verdict = answer.found ? Verdict::safe : Verdict::no;
   head.words = answer.found ? name_of(answer.question) : "NO ANSWER";
-  head.made_by = fmt::format("solve {}", name_of(answer.question));
+  if (!answer.found) head.made_by = fmt::format("solve {}", name_of(answer.question));
   head.sentence = answer.sentence;
   for (const SolveValue& value : answer.values)
     if (head.figures.size() < most_figures) head.figures.push_back({value.label, value.text});

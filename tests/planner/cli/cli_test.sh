@@ -139,7 +139,7 @@ fi
 run 3 simulate "$scenario" --set parallel.tensor=2 --set parallel.pipeline=4 \
   --set parallel.data=128 --set memory.recompute=none
 has out "OUT OF MEMORY"
-has out "what helps"
+has out "What helps"
 has out "--set"
 has out "if it fit"
 has out "if it fit"
@@ -158,7 +158,7 @@ run 0 explain "$scenario" step --set parallel.tensor=2 --set parallel.pipeline=4
 has out "what its step would be"
 run 3 simulate "$scenario" --set training.global_batch=1000
 has out "NOT A LEGAL PLAN"
-has out "rule"
+has out "Rule"
 
 # Budgets.
 {

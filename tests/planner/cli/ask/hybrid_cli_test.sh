@@ -28,7 +28,7 @@ has out 'outside-calibration'
 
 # What is not modelled is told with its key.
 run 3 simulate run.yaml --set parallel.context=2 --set parallel.data=4
-has out 'state-space mixers over context ranks are not modelled'
+has out 'State-space mixers over context ranks are not modelled'
 run 3 simulate run.yaml --set parallel.tensor=16
 has out 'Mamba groups are not divisible by parallel.tensor'
 
