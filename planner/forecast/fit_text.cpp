@@ -44,6 +44,8 @@ std::string next_command(const FitReport& report, const std::string& source) {
     return fmt::format("foretrain fit {} --set {}", source,
                        fmt::join(report.changes.front().settings, " --set "));
   const bool runs = report.memory && report.memory->fits() && report.not_forecast.empty();
+  // `plan` reads no framework's configuration in place of a scenario ("--hf FILE").
+  if (!runs && source.starts_with("--")) return {};
   return fmt::format("foretrain {} {}", runs ? "simulate" : "plan", source);
 }
 

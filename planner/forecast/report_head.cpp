@@ -78,7 +78,8 @@ std::string next_of(const Report& report, const std::string& source) {
   if (!report.changes.empty())
     return fmt::format("foretrain simulate {} --set {}", source,
                        fmt::join(report.changes.front().settings, " --set "));
-  const bool look = run_verdict(report.prediction) == Verdict::at_risk;
+  // A framework's configuration in place of a scenario ("--hf FILE") is nothing that `plan` reads.
+  const bool look = run_verdict(report.prediction) == Verdict::at_risk || source.starts_with("--");
   return fmt::format("foretrain {} {}", look ? "fit" : "plan", source);
 }
 

@@ -27,9 +27,12 @@ std::optional<Banded> time_per_token(const Report& report) {
 
 std::optional<Banded> price_band(const Report& report) {
   const CostForecast& cost = report.prediction.cost;
-  if (!cost.price || !cost.low.price || !cost.high.price || *cost.price <= Dollars{})
+  if (!cost.price || !cost.low.price || !cost.high.price || *cost.low.price <= Dollars{})
     return std::nullopt;
-  return Banded{cost.low.price->value(), cost.price->value(), cost.high.price->value()};
+  // Electricity may lie below both ends, where the scenario leaves out hosts and cooling.
+  const double low = cost.low.price->value();
+  const double high = cost.high.price->value();
+  return Banded{low, std::clamp(cost.price->value(), low, high), high};
 }
 
 /// Errors of two machines are apart, those of two plans of one mostly are not.

@@ -42,6 +42,12 @@ has out "OUT OF MEMORY"
 follow simulate "$scenario" --set training.micro_batch=16
 has followed "FITS"
 
+# What another tool's configuration stands for is offered to commands that read it.
+for command in simulate fit; do
+  follow $command --gpus 8 --hf "$root/tests/scenarios/huggingface/llama3-8b.json" --set parallel.zero=2
+  follow $command --gpus 8 --hf "$root/tests/scenarios/huggingface/llama3-8b.json"
+done
+
 # One screen, however large the plan; --full has the rest.
 for file in "$root"/scenarios/*.yaml; do
   "$program" simulate "$file" > out 2> /dev/null || true
