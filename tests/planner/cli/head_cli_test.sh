@@ -58,6 +58,11 @@ run 0 simulate "$scenario" --full
 has out "Where the constants come from"
 has out "in detail"
 run 2 simulate "$scenario" --full --brief
+# What has no head is refused, not ignored.
+run 2 simulate "$scenario" --brief --csv
+has err "--brief excludes --csv"
+run 2 fit "$scenario" --brief --serve
+run 2 cluster "$root/scenarios/clusters/lab.yaml" --brief --hosts 4,8
 
 # A comparison says who is ahead, or that nobody can tell.
 run 0 compare "$scenario" --set B:training.micro_batch=2 --brief
