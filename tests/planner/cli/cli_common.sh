@@ -8,7 +8,8 @@ program=$(realpath -- "$1")
 root=$(realpath -- "$2")
 scenario=$root/scenarios/llama2-70b-1024xh100.yaml
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# A check that failed fails the script, whatever its last line is.
+trap 'status=$?; rm -rf "$work"; ((failures == 0)) || status=1; exit "$status"' EXIT
 cd "$work" || exit 1
 unset NO_COLOR LC_ALL LC_CTYPE
 export LANG=C.UTF-8 TERM=xterm

@@ -48,7 +48,7 @@ mkdir -p traced
 cp "$chat" traced/chat.yaml
 printf 'at,prompt,output\n0,100,10\n0.5,200,20\n0.5,300,30\n' >traced/requests.csv
 run 0 serve traced/chat.yaml --set serving.requests.arrivals=trace \
-  --set serving.requests.trace_file=traced/requests.csv --set "serving.warm_up=0 s" --json
+  --set serving.requests.trace_file=requests.csv --set "serving.warm_up=0 s" --json
 has out '"requests": 3'
 
 # Fewest GPUs, and the command that it prints gives the same figures.
@@ -94,3 +94,5 @@ run 2 serve "$chat" --json --csv
 run 2 serve "$chat" --pareto --fewest
 run 2 serve "$chat" --set serving.requests.rate=3
 has err "rate"
+
+((failures == 0)) || exit 1
