@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/views/chart_axis.hpp"
+#include "planner/text/ticks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ void draw_y_axis(Canvas& canvas, const QRectF& plot, const std::vector<AxisTick>
 
 std::vector<AxisTick> even_axis(const AxisScale& scale, int most, const TickText& text) {
   std::vector<AxisTick> ticks;
-  for (const double value : even_ticks(scale.low(), scale.high(), std::max(2, most)))
+  for (const double value : round_ticks(scale.low(), scale.high(), std::max(2, most)))
     ticks.push_back({scale.at(value), text(value)});
   return ticks;
 }

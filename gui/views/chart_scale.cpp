@@ -19,19 +19,6 @@ double AxisScale::value_at(double pixel) const {
   return logarithmic_ ? low_ * std::pow(high_ / low_, share) : low_ + share * (high_ - low_);
 }
 
-std::vector<double> even_ticks(double low, double high, int most) {
-  const double least = (high - low) / most;
-  const double power = std::pow(10.0, std::floor(std::log10(least)));
-  double step = 10.0 * power;
-  for (const double factor : {5.0, 2.0, 1.0})
-    if (factor * power >= least * (1.0 - 1e-9)) step = factor * power;
-  std::vector<double> ticks;
-  const auto first = static_cast<long long>(std::ceil(low / step - 1e-9));
-  const auto last = static_cast<long long>(std::floor(high / step + 1e-9));
-  for (long long at = first; at <= last; ++at) ticks.push_back(static_cast<double>(at) * step);
-  return ticks;
-}
-
 std::vector<LogTick> log_ticks(double low, double high, int most) {
   const double decades = std::log10(high / low);
   const bool every = 3.0 * decades <= most;

@@ -25,10 +25,6 @@ class AxisScale {
   bool logarithmic_ = false;
 };
 
-/// Round values from `low` to `high`, 1, 2 or 5 times a power of ten apart, at most `most`.
-/// @pre low < high, most >= 2
-[[nodiscard]] std::vector<double> even_ticks(double low, double high, int most);
-
 /// A tick of a logarithmic axis; `strong` ones carry numbers.
 struct LogTick {
   double value = 1.0;

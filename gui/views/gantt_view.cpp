@@ -8,6 +8,7 @@
 #include "gui/views/chart_scale.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/task_looks.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain::gui {
 
@@ -144,7 +145,7 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
   const AxisUnit unit = time_axis(to, units());
   const int most = std::max(2, static_cast<int>(lanes.width() / 110.0));
   const double top = area.top();
-  for (const double tick : even_ticks(from.value() / unit.size, to.value() / unit.size, most)) {
+  for (const double tick : round_ticks(from.value() / unit.size, to.value() / unit.size, most)) {
     const double x = lanes.left() + canvas_->x_of(Seconds{tick * unit.size});
     if (x < lanes.left() - 0.5 || x > lanes.right() + 0.5) continue;
     canvas.line({std::round(x) + 0.5, lanes.top() - 5.0}, {std::round(x) + 0.5, lanes.top()},

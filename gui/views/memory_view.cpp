@@ -6,6 +6,7 @@
 
 #include "gui/views/chart_scale.hpp"
 #include "planner/answer/memory_part.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain::gui {
 
@@ -103,7 +104,7 @@ void MemoryView::draw(Canvas& canvas, const QRectF& area) {
 
 void MemoryView::draw_axis(Canvas& canvas, const Frame& frame) const {
   const int most = std::max(2, static_cast<int>(frame.plot.height() / 42.0));
-  for (const double tick : even_ticks(0.0, frame.y.high() / frame.unit.size, most)) {
+  for (const double tick : round_ticks(0.0, frame.y.high() / frame.unit.size, most)) {
     const double y = std::round(frame.y.at(tick * frame.unit.size)) + 0.5;
     canvas.line({frame.plot.left(), y}, {frame.plot.right(), y}, theme().grid);
     canvas.text({frame.plot.left() - 8.0, y}, Qt::AlignRight | Qt::AlignVCenter,

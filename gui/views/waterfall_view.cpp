@@ -6,6 +6,7 @@
 
 #include "gui/views/chart_scale.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain::gui {
 
@@ -95,7 +96,7 @@ void WaterfallView::draw(Canvas& canvas, const QRectF& area) {
 
 void WaterfallView::draw_axis(Canvas& canvas, const Frame& frame) const {
   const int most = std::max(2, static_cast<int>(frame.plot.width() / 90.0));
-  for (const double tick : even_ticks(0.0, frame.x.high() / frame.unit.size, most)) {
+  for (const double tick : round_ticks(0.0, frame.x.high() / frame.unit.size, most)) {
     const double x = std::round(frame.x.at(tick * frame.unit.size)) + 0.5;
     canvas.line({x, frame.plot.top()}, {x, frame.plot.bottom()}, theme().grid);
     canvas.text({x, frame.plot.bottom() + 4.0}, Qt::AlignHCenter | Qt::AlignTop,

@@ -104,7 +104,7 @@ class Gantt {
     }
   }
 
-  /** Where spans are narrower than a pixel, what fills most of each one. */
+  /** Where spans are narrower than a pixel, each one in slices as high as its shares; the rest is idle. */
   drawDense(spans, first, last, y, height, colour) {
     const {pen} = this, cells = Math.floor(this.plot), step = (this.to - this.from) / cells;
     let i = first;
@@ -115,11 +115,12 @@ class Gantt {
         const part = Math.min(to, spans[k * SPAN] + spans[k * SPAN + 1]) - Math.max(from, spans[k * SPAN]);
         sums[spans[k * SPAN + 2]] = (sums[spans[k * SPAN + 2]] || 0) + part;
       }
-      const busy = Object.values(sums).reduce((a, b) => a + b, 0);
-      if (busy < step * 0.3) continue;
-      const role = Object.keys(sums).reduce((a, b) => sums[b] > sums[a] ? b : a);
-      pen.fillStyle = colour.roles[role];
-      pen.fillRect(this.left + cell, y, 1.05, height);
+      let top = y + height;
+      for (const role of Object.keys(sums)) {
+        const high = height * Math.min(1, sums[role] / step);
+        pen.fillStyle = colour.roles[role];
+        pen.fillRect(this.left + cell, top -= high, 1.05, high);
+      }
     }
   }
 

@@ -2,6 +2,9 @@
 #include "planner/step/internal/gantt_frame.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
 
 namespace foretrain::gantt {
 namespace {
@@ -31,28 +34,6 @@ std::size_t spans_in(const std::vector<GanttSpan>& spans, const GanttWindow& win
   return static_cast<std::size_t>(std::count_if(
       spans.begin(), spans.end(),
       [&](const GanttSpan& span) { return span.from < window.to && span.to > window.from; }));
-}
-
-/// What dominates each pixel, as spans: for more than can be drawn.
-/// Passes stay apart where they are `wide`.
-std::vector<GanttSpan> dominant(const GanttLane& lane, const GanttWindow& window, double width,
-                                bool wide) {
-  const int cells = std::max(1, static_cast<int>(width));
-  const auto found = gantt_cells(lane, window, cells);
-  const Seconds cell = window.length() / cells;
-  std::vector<GanttSpan> spans;
-  for (std::size_t at = 0; at < found.size();) {
-    std::size_t end = at;
-    while (end < found.size() && found[end].role == found[at].role &&
-           found[end].chunk == found[at].chunk && (!wide || found[end].micro == found[at].micro))
-      ++end;
-    if (found[at].role)
-      spans.push_back({window.from + static_cast<double>(at) * cell,
-                       window.from + static_cast<double>(end) * cell, *found[at].role,
-                       wide ? found[at].micro : -1, found[at].chunk});
-    at = end;
-  }
-  return spans;
 }
 
 }  // namespace
@@ -86,20 +67,77 @@ std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lane
   std::vector<Box> boxes;
   for (const Panel& panel : frame.panels)
     for (std::size_t stage = 0; stage < lanes.size(); ++stage) {
-      const double width = panel.window.length().value() * frame.scale;
-      if (frame.exact) {
-        add_boxes(frame, panel, {stage, true}, lanes[stage].work, boxes);
-        add_boxes(frame, panel, {stage, false}, lanes[stage].traffic, boxes);
-      } else {
-        GanttLane work{lanes[stage].work, {}};
-        GanttLane traffic{lanes[stage].traffic, {}};
-        add_boxes(frame, panel, {stage, true}, dominant(work, panel.window, width, frame.wide),
-                  boxes);
-        add_boxes(frame, panel, {stage, false}, dominant(traffic, panel.window, width, frame.wide),
-                  boxes);
-      }
+      add_boxes(frame, panel, {stage, true}, lanes[stage].work, boxes);
+      add_boxes(frame, panel, {stage, false}, lanes[stage].traffic, boxes);
     }
-  return boxes;
+  return sliced(boxes);
+}
+
+namespace {
+
+using Look = std::pair<TaskRole, int>;                                      // role, chunk
+using Shares = std::map<Look, double>;                                      // of a pixel
+using Pixels = std::map<long, Shares>;                                      // by column
+using Bands = std::map<std::pair<double, double>, std::pair<Box, Pixels>>;  // by y and height
+
+void add_to_pixels(const Box& box, Pixels& pixels) {
+  for (double at = box.x; at < box.x + box.width;) {
+    const double next = std::min(std::floor(at) + 1.0, box.x + box.width);
+    pixels[static_cast<long>(std::floor(at))][{box.span.role, box.span.chunk}] += next - at;
+    if (next <= at) break;
+    at = next;
+  }
+}
+
+constexpr double told_apart = 0.03;
+
+bool alike(const Shares& a, const Shares& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](auto& x, auto& y) {
+           return x.first == y.first && std::abs(x.second - y.second) < told_apart;
+         });
+}
+
+}  // namespace
+
+std::vector<Box> sliced(const std::vector<Box>& boxes) {
+  constexpr double pixel = 1.0;
+  std::vector<Box> result;
+  Bands bands;
+  for (const Box& box : boxes) {
+    if (box.width >= pixel) {
+      result.push_back(box);
+      continue;
+    }
+    auto& [like, pixels] = bands.try_emplace({box.y, box.height}, box, Pixels{}).first->second;
+    add_to_pixels(box, pixels);
+  }
+  for (const auto& [place, band] : bands) {
+    const auto& [like, pixels] = band;
+    for (auto first = pixels.begin(); first != pixels.end();) {
+      auto last = std::next(first);
+      long columns = 1;
+      while (last != pixels.end() && last->first == first->first + columns &&
+             alike(first->second, last->second)) {
+        ++last;
+        ++columns;
+      }
+      double y = like.y + like.height;
+      for (const auto& [look, share] : first->second) {
+        Box slice = like;
+        slice.span.role = look.first;
+        slice.span.chunk = look.second;
+        slice.span.micro = -1;
+        slice.x = static_cast<double>(first->first);
+        slice.width = static_cast<double>(columns);
+        slice.height = like.height * std::min(1.0, share);
+        slice.y = y -= slice.height;
+        slice.slice = true;
+        result.push_back(slice);
+      }
+      first = last;
+    }
+  }
+  return result;
 }
 
 }  // namespace foretrain::gantt

@@ -11,6 +11,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/text/task_looks.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain {
 namespace {
@@ -65,8 +66,8 @@ std::string painted(const Frame& frame, const std::vector<Box>& boxes) {
     for (const Box& box : boxes) {
       if (box.span.role != role || box.span.chunk != chunk) continue;
       // A hair of ground between neighbours shows where one pass ends.
-      const double width = std::max(box.width - (box.width > 3.0 ? 0.7 : 0.0), 0.3);
-      if (tips)
+      const double width = box.width - (box.width > 3.0 && !box.slice ? 0.7 : 0.0);
+      if (tips && !box.slice)
         svg += fmt::format(
             "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">{}</rect>\n", box.x,
             box.y, width, box.height, tip(box));
@@ -91,7 +92,7 @@ std::string numbers(const Frame& frame, const std::vector<Box>& boxes) {
   std::string light;
   std::string dark;
   for (const Box& box : boxes) {
-    if (box.span.micro < 0 || box.height < frame.work_height()) continue;
+    if (box.slice || box.span.micro < 0 || box.height < frame.work_height()) continue;
     const std::string text = std::to_string(box.span.micro);
     if (box.width < room) continue;
     const bool on_dark =
@@ -172,7 +173,7 @@ std::string ground(const Frame& frame) {
 
 std::string axis(const Frame& frame) {
   const double y = frame.bottom() + 4.0;
-  const Seconds tick = axis_tick(Seconds{plot_width / frame.scale}, 12);
+  const Seconds tick = Seconds{round_step(plot_width / frame.scale, 12)};
   std::string svg;
   for (const Panel& panel : frame.panels) {
     const double end = panel.x + panel.window.length().value() * frame.scale;

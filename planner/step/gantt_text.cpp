@@ -11,6 +11,7 @@
 #include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/task_looks.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain {
 namespace {
@@ -64,7 +65,8 @@ std::string painted_cells(const std::vector<GanttCell>& cells, const TextStyle& 
 /// Times below a panel, each starting under its column, as many as there is room for.
 std::string axis_text(const TextPanel& panel) {
   std::string line(static_cast<std::size_t>(panel.cells), ' ');
-  const Seconds tick = axis_tick(panel.window.length(), std::max(1, panel.cells / 14));
+  const Seconds tick =
+      Seconds{round_step(panel.window.length().value(), std::max(1, panel.cells / 14))};
   std::size_t free_from = 0;
   for (double k = std::ceil(panel.window.from / tick - 1e-9); k * tick <= panel.window.to;
        k += 1.0) {

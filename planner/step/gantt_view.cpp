@@ -186,13 +186,4 @@ std::vector<GanttCell> gantt_cells(const GanttLane& lane, const GanttWindow& win
   return result;
 }
 
-Seconds axis_tick(Seconds length, int marks) {
-  FORETRAIN_REQUIRE(length > Seconds{} && marks >= 1);
-  const double least = length.value() / marks;
-  const double power = std::pow(10.0, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= least * (1.0 - 1e-9)) return Seconds{factor * power};
-  return Seconds{10.0 * power};
-}
-
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include "gui/views/memory_view.hpp"
 #include "gui/views/registry.hpp"
 #include "planner/text/task_looks.hpp"
+#include "planner/text/ticks.hpp"
 #include "tests/gui/view_fixture.hpp"
 
 namespace foretrain::gui {
@@ -124,8 +125,8 @@ TEST_CASE("views: numbers of the memory view are those of the forecast", "[gui][
 }
 
 TEST_CASE("scales: ticks are round and inside", "[gui][views]") {
-  CHECK(even_ticks(0.0, 88.0, 9) == std::vector<double>{0, 10, 20, 30, 40, 50, 60, 70, 80});
-  CHECK(even_ticks(0.0, 5.2, 3) == std::vector<double>{0, 2, 4});
+  CHECK(round_ticks(0.0, 88.0, 9) == std::vector<double>{0, 10, 20, 30, 40, 50, 60, 70, 80});
+  CHECK(round_ticks(0.0, 5.2, 3) == std::vector<double>{0, 2, 4});
   const AxisScale scale{0.1, 1000.0, 0.0, 400.0, true};
   CHECK(scale.at(10.0) == Approx(200.0));
   CHECK(scale.value_at(300.0) == Approx(100.0));

@@ -27,7 +27,7 @@ struct Frame {
   double lane = 0.0;   ///< distance of two lanes
   std::size_t stages = 0;
   bool wide = true;   ///< passes are wide enough to be told apart
-  bool exact = true;  ///< spans are drawn as they are, not what dominates each pixel
+  bool exact = true;  ///< few enough that each says what it is
   int chunks = 1;
 
   [[nodiscard]] double bottom() const { return top + lane * static_cast<double>(stages); }
@@ -61,7 +61,13 @@ struct Box {
   double y = 0.0;
   double width = 0.0;
   double height = 0.0;
+  bool slice = false;  ///< of many that are narrower than a pixel: as high as its share of time
 };
+
+/// Boxes that are narrower than a pixel as slices of the pixels that they lie in, each as high as
+/// its share of the pixel's time; what is left of a pixel is idle. Neighbours that look the same
+/// are one.
+[[nodiscard]] std::vector<Box> sliced(const std::vector<Box>& boxes);
 
 /// Everything that is drawn, window by window and lane by lane.
 [[nodiscard]] std::vector<Box> boxes_of(const Frame& frame, const std::vector<GanttLane>& lanes);

@@ -65,8 +65,4 @@ struct GanttCell {
 [[nodiscard]] std::vector<GanttCell> gantt_cells(const GanttLane& lane, const GanttWindow& window,
                                                  int cells);
 
-/// Distance of the marks on a time axis: 1, 2 or 5 times a power of ten, so that there are at most
-/// `marks` of them.
-[[nodiscard]] Seconds axis_tick(Seconds length, int marks);
-
 }  // namespace foretrain

@@ -7,6 +7,7 @@
 #include "planner/step/gantt.hpp"
 #include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/task_looks.hpp"
+#include "planner/text/ticks.hpp"
 #include "tests/planner/step/graph_fixtures.hpp"
 
 using namespace foretrain;
@@ -129,10 +130,11 @@ TEST_CASE("a pass with exchanges inside is one pass", "[planner][gantt]") {
 }
 
 TEST_CASE("time axes have round marks", "[planner][gantt]") {
-  CHECK(axis_tick(10.0 * ms, 5).in(ms) == Approx(2.0));
-  CHECK(axis_tick(11.0 * ms, 5).in(ms) == Approx(5.0));
-  CHECK(axis_tick(Seconds{5.03}, 12).value() == Approx(0.5));
-  CHECK(axis_tick(7.0 * us, 7).in(us) == Approx(1.0));
+  CHECK(round_step(10e-3, 5) == Approx(2e-3));
+  CHECK(round_step(11e-3, 5) == Approx(5e-3));
+  CHECK(round_step(5.03, 12) == Approx(0.5));
+  CHECK(round_step(7e-6, 7) == Approx(1e-6));
+  CHECK(round_ticks(0.0, 1508.0, 4) == std::vector<double>{0.0, 500.0, 1000.0, 1500.0});
 }
 
 TEST_CASE("a chart in text has a row per stage and fits the screen", "[planner][gantt][property]") {
