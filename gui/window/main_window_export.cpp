@@ -15,9 +15,9 @@
 #include "gui/process/document.hpp"
 #include "gui/process/reproduce.hpp"
 #include "gui/window/main_window.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/forecast/report_json.hpp"
-#include "planner/forecast/report_markdown.hpp"
 #include "planner/page/report_page.hpp"
 
 namespace foretrain::gui {

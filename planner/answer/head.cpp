@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "planner/text/json.hpp"
@@ -14,9 +15,13 @@ namespace {
 std::string title(const AnswerHead& head, const TextStyle& style) {
   const std::string verdict =
       head.verdict ? toned(head.words, tone_of(*head.verdict), style) : head.words;
-  const std::string origin =
+  std::string origin =
       fmt::format(" (foretrain {}{}{})", version, head.made_by.empty() ? "" : ", ", head.made_by);
-  const int room = style.width - display_width(verdict) - display_width(origin) - 2;
+  const auto taken = [&] { return display_width(verdict) + display_width(origin) + 2; };
+  const int least = std::min(20, display_width(head.subject));
+  if (taken() + least > style.width) origin = fmt::format(" (foretrain {})", version);
+  if (taken() + least > style.width) origin.clear();
+  const int room = std::max(8, style.width - taken());
   return toned(cut(head.subject, room), Tone::strong, style) + ": " + verdict + origin + "\n";
 }
 

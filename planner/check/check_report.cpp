@@ -6,7 +6,7 @@
 
 #include "planner/answer/quantity.hpp"
 #include "planner/check/check.hpp"
-#include "planner/forecast/report_markdown.hpp"
+#include "planner/text/markdown.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/svg_text.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/search/plan_report.hpp"
@@ -30,13 +31,10 @@ struct PlanOptions {
   int on_fabric = 0;
   int threads = 2;
   std::vector<std::string> emit;  ///< number, file
-  std::string out;
+  AnswerOutput output;
   bool all_schedules = false;
   bool waterfalls = false;
   bool timing = false;
-  bool json = false;
-  bool brief = false;
-  bool csv = false;
 };
 
 void add_space_options(CLI::App& app, PlanOptions& options);

@@ -11,6 +11,7 @@
 #include "planner/cluster/internal/cluster_gantt.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/svg_text.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain::internal {
 namespace {
@@ -30,7 +31,6 @@ struct TimeChart {
   double top;
   double most;
   std::size_t bins;
-  Inks inks;
   double width = chart_width;
   double height = chart_height;
 
@@ -55,40 +55,39 @@ struct TimeChart {
 
   [[nodiscard]] std::string frame(const std::string& title) const {
     std::string svg = svg_label(left_edge, top - 10.0, "start", title, " font-weight=\"bold\"");
-    for (const double share : {0.0, 0.5, 1.0}) {
-      svg +=
-          fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
-                      left_edge, left_edge + width, y(share * most), y(share * most), inks.grid());
-      svg +=
-          svg_label(left_edge - 6.0, y(share * most) + 4.0, "end", significant_text(share * most));
+    for (const double value : round_ticks(0.0, std::max(1e-9, most), 4)) {
+      svg += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
+                         left_edge, left_edge + width, y(value), y(value), svg_grid);
+      svg += svg_label(left_edge - 6.0, y(value) + 4.0, "end", significant_text(value));
     }
     return svg;
   }
 };
 
-std::string fill_of(const Inks& inks, const Paint& paint) {
-  return fmt::format("fill=\"{}\" stroke=\"none\"", inks.of(paint));
+/// Without zeros that say nothing.
+std::string short_text(double value) { return fmt::format("{:g}", value); }
+
+std::string fill_of(const Paint& paint) {
+  return fmt::format("fill=\"{}\" stroke=\"none\"", paint.light);
 }
 
-std::string line_of(const Inks& inks, const Paint& paint) {
-  return fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"", inks.of(paint));
+std::string line_of(const Paint& paint) {
+  return fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"", paint.light);
 }
 
-std::string time_axis(const ClusterFile& file, const Inks& inks) {
+std::string time_axis(const ClusterFile& file) {
   std::string svg;
-  constexpr int marks = 6;
   constexpr double height = hosts_and_queue_height;
-  for (int i = 0; i <= marks; ++i) {
-    const double share = static_cast<double>(i) / marks;
-    svg += svg_label(left_edge + chart_width * share, height - 26.0, "middle",
-                     "day " + fixed_text(share * file.queue.horizon.value() / 86400.0, 0));
-  }
+  const double days = file.queue.horizon.value() / 86400.0;
+  for (const double day : round_ticks(0.0, days, 8))
+    svg += svg_label(left_edge + chart_width * day / days, height - 26.0, "middle",
+                     "day " + short_text(day));
   if (file.queue.warm_up > Seconds{}) {
     const double x = left_edge + chart_width * (file.queue.warm_up / file.queue.horizon);
     svg += fmt::format(
         "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"60\" y2=\"{1:.1f}\" "
         "stroke=\"{2}\" stroke-dasharray=\"4 3\"/>\n",
-        x, height - 42.0, inks.of(palette::ink));
+        x, height - 42.0, palette::ink.light);
     svg += svg_label(x + 4.0, height - 8.0, "start", "counted from here");
   }
   return svg;
@@ -131,7 +130,7 @@ WaitScale scale_for(const QueueSummary& summary) {
 }
 
 std::string waits_row(const std::string& name, const QueueTimes& wait, const WaitScale& scale,
-                      double y, const Inks& inks) {
+                      double y) {
   const double p50 = scale.x(wait.p50.value);
   const double p90 = scale.x(wait.p90.value);
   const double p99 = scale.x(wait.p99.value);
@@ -145,52 +144,58 @@ std::string waits_row(const std::string& name, const QueueTimes& wait, const Wai
   svg += fmt::format(
       "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
       "stroke-width=\"2\"/>\n",
-      p50, p99, y, y, inks.of(palette::slate));
+      p50, p99, y, y, palette::slate.light);
   svg +=
       fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\" fill=\"{}\"/>\n",
-                  p50, y - 6.0, std::max(1.5, p90 - p50), inks.of(palette::steel));
+                  p50, y - 6.0, std::max(1.5, p90 - p50), palette::steel.light);
   svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n</g>\n",
-                     scale.x(wait.mean.value), y, inks.of(palette::vermilion));
+                     scale.x(wait.mean.value), y, palette::vermilion.light);
   return svg;
 }
 
 // --- a schedule ------------------------------------------------------------------------------
 
-std::string legend_of(const ClusterFile& file, const ClassLooks& looks, const Inks& inks) {
-  std::string html = "<ul class=\"legend\">";
+/// Swatches with their names, in rows; sets `height` to what they take.
+std::string legend_of(const ClusterFile& file, const ClassLooks& looks, double top,
+                      double& height) {
+  constexpr double letter = 7.2;
+  constexpr double row = 20.0;
+  std::string svg;
+  double x = left_edge;
+  double y = top + 14.0;
   const auto item = [&](const Paint& paint, const std::string& name) {
-    html += fmt::format(
-        "<li><svg class=\"swatch\" viewBox=\"0 0 12 12\" width=\"12\" height=\"12\" "
-        "aria-hidden=\"true\"><rect width=\"12\" height=\"12\" fill=\"{}\"/></svg>{}</li>",
-        inks.of(paint), xml_text(name));
+    const double wide = 24.0 + letter * static_cast<double>(name.size());
+    if (x + wide > part_width - 20.0) {
+      x = left_edge;
+      y += row;
+    }
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
+                       x, y - 10.0, paint.light);
+    svg += svg_label(x + 17.0, y, "start", name);
+    x += wide + 12.0;
   };
   for (const int index : looks.shown)
     item(looks.paints[static_cast<std::size_t>(index)],
-         file.queue.classes[static_cast<std::size_t>(index)].name);
+         cut(file.queue.classes[static_cast<std::size_t>(index)].name, 40));
   if (looks.has_others()) item(palette::grey, "other classes");
-  return html + "</ul>\n";
+  height = y + 8.0 - top;
+  return svg;
 }
 
 /// Days along the bottom of a drawing.
 std::string day_axis(const ClusterWindow& window, double bottom, double width) {
   std::string svg;
-  constexpr int marks = 8;
-  const int decimals = window.length() < 20.0 * 86400.0 ? 1 : 0;
-  for (int i = 0; i <= marks; ++i) {
-    const double share = static_cast<double>(i) / marks;
-    svg +=
-        svg_label(left_edge + width * share, bottom + 18.0, "middle",
-                  "day " + fixed_text((window.from + share * window.length()) / 86400.0, decimals));
-  }
+  for (const double day : round_ticks(window.from / 86400.0, window.to / 86400.0, 8))
+    svg += svg_label(left_edge + width * (day * 86400.0 - window.from) / window.length(),
+                     bottom + 18.0, "middle", "day " + short_text(day));
   return svg;
 }
 
 std::string stacked(const ClusterFile& file, const std::vector<std::vector<double>>& hosts,
                     const ClassLooks& looks, const ClusterWindow& window) {
-  const Inks inks = Inks::of_page();
   constexpr double width = schedule_width;
   const std::size_t parts = hosts.front().size();
-  const TimeChart chart{30.0, static_cast<double>(file.queue.hosts), parts, inks, width, 200.0};
+  const TimeChart chart{30.0, static_cast<double>(file.queue.hosts), parts, width, 200.0};
   std::vector<double> sum(parts, 0.0);
   // The highest first, so that each is drawn over by those below it.
   std::vector<std::string> layers;
@@ -198,7 +203,7 @@ std::string stacked(const ClusterFile& file, const std::vector<std::vector<doubl
     for (const std::size_t index : classes)
       for (std::size_t part = 0; part < parts; ++part) sum[part] += hosts[index][part];
     layers.push_back(chart.curve([&](std::size_t part) { return sum[part]; },
-                                 fmt::format("fill=\"{}\" stroke=\"none\"", inks.of(paint)), true));
+                                 fmt::format("fill=\"{}\" stroke=\"none\"", paint.light), true));
   };
   for (const int index : looks.shown)
     add({static_cast<std::size_t>(index)}, looks.paints[static_cast<std::size_t>(index)]);
@@ -209,7 +214,9 @@ std::string stacked(const ClusterFile& file, const std::vector<std::vector<doubl
   std::string svg;
   for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) svg += *layer;
   svg += chart.frame("Hosts in use by class") + day_axis(window, 230.0, width);
-  return page_part(svg, "Hosts in use by class over the horizon", part_width, 256.0);
+  double legend = 0.0;
+  svg += legend_of(file, looks, 256.0, legend);
+  return svg_start(part_width, 256.0 + legend) + svg + "</svg>\n";
 }
 
 std::string bar_words(const ClusterFile& file, const ScheduledStretch& stretch) {
@@ -223,7 +230,6 @@ std::string bar_words(const ClusterFile& file, const ScheduledStretch& stretch) 
 
 std::string gantt(const ClusterFile& file, const std::vector<ScheduledStretch>& schedule,
                   const ClassLooks& looks, const ClusterWindow& window) {
-  const Inks inks = Inks::of_page();
   constexpr double top = 12.0;
   constexpr double width = schedule_width;
   const double height = std::clamp(file.queue.hosts * 12.0, 120.0, 560.0);
@@ -234,7 +240,7 @@ std::string gantt(const ClusterFile& file, const std::vector<ScheduledStretch>& 
   };
   std::string svg = fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-      "fill=\"var(--idle)\"/>\n",
+      "fill=\"#eceef1\"/>\n",
       left_edge, top, width, height);
   // A gap between bars, where there is room for one.
   const double gap = std::min(0.6, 0.15 * row);
@@ -246,37 +252,17 @@ std::string gantt(const ClusterFile& file, const std::vector<ScheduledStretch>& 
         "<title>{}</title></rect>\n",
         from, top + height - row * (bar.first + bar.hosts),
         std::max(0.3, x(stretch.end.value()) - from - gap), row * bar.hosts - gap,
-        inks.of(looks.paints[static_cast<std::size_t>(stretch.job_class)]),
+        looks.paints[static_cast<std::size_t>(stretch.job_class)].light,
         xml_text(bar_words(file, stretch)));
   }
-  for (const double share : {0.0, 0.5, 1.0})
-    svg += svg_label(left_edge - 6.0, top + height * (1.0 - share) + 4.0, "end",
-                     significant_text(share * file.queue.hosts));
-  return page_part(svg + day_axis(window, top + height, width), "Jobs on hosts", part_width,
-                   top + height + 26.0);
+  for (const double hosts : round_ticks(0.0, file.queue.hosts, 6))
+    svg += svg_label(left_edge - 6.0, top + height * (1.0 - hosts / file.queue.hosts) + 4.0, "end",
+                     short_text(hosts));
+  return svg_start(part_width, top + height + 26.0) + svg + day_axis(window, top + height, width) +
+         "</svg>\n";
 }
 
 }  // namespace
-
-std::string Inks::of(const Paint& paint) const {
-  return page_ ? fmt::format("var(--ink-{})", paint.light + 1) : std::string(paint.light);
-}
-
-std::string Inks::grid() const { return page_ ? "class=\"grid\"" : "stroke=\"#dddddd\""; }
-
-std::string Inks::properties() {
-  std::string light;
-  std::string dark;
-  const auto add = [&](const Paint& paint) {
-    light += fmt::format("--ink-{}:{};", paint.light + 1, paint.light);
-    dark += fmt::format("--ink-{}:{};", paint.light + 1, paint.dark);
-  };
-  for (const Paint& paint : series_paints) add(paint);
-  for (const Paint& paint : {palette::steel, palette::sand, palette::slate, palette::ink})
-    add(paint);
-  return fmt::format(":root{{{}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{}}}}}\n",
-                     light, dark);
-}
 
 bool ClassLooks::has_others() const {
   return std::find(together.begin(), together.end(), true) != together.end();
@@ -301,41 +287,31 @@ ClassLooks class_looks(const std::vector<double>& host_s) {
   return looks;
 }
 
-std::string hosts_and_queue(const ClusterFile& file, const QueueSummary& summary,
-                            const Inks& inks) {
+std::string hosts_and_queue(const ClusterFile& file, const QueueSummary& summary) {
   const auto& bins = summary.bins;
   double most = 1.0;
   for (const double waiting : summary.waiting_p90) most = std::max(most, waiting);
   for (const QueueBin& bin : bins) most = std::max(most, bin.waiting_jobs);
-  const TimeChart hosts{76.0, static_cast<double>(file.queue.hosts), bins.size(), inks};
-  const TimeChart queue{272.0, most, bins.size(), inks};
+  const TimeChart hosts{76.0, static_cast<double>(file.queue.hosts), bins.size()};
+  const TimeChart queue{272.0, most, bins.size()};
   std::string svg = hosts.curve([&](std::size_t i) { return bins[i].allocated + bins[i].down; },
-                                fill_of(inks, hosts_paints[0]), true);
-  svg += hosts.curve([&](std::size_t i) { return bins[i].allocated; },
-                     fill_of(inks, hosts_paints[1]), true);
+                                fill_of(hosts_paints[0]), true);
+  svg +=
+      hosts.curve([&](std::size_t i) { return bins[i].allocated; }, fill_of(hosts_paints[1]), true);
   svg += hosts.frame("Hosts allocated" +
                      std::string(summary.hosts.down > 0.0 ? ", and under repair on top" : ""));
-  svg += queue.curve([&](std::size_t i) { return bins[i].waiting_jobs; },
-                     fill_of(inks, hosts_paints[2]), true);
+  svg += queue.curve([&](std::size_t i) { return bins[i].waiting_jobs; }, fill_of(hosts_paints[2]),
+                     true);
   if (summary.replications > 1)
     svg += queue.curve([&](std::size_t i) { return summary.waiting_p90[i]; },
-                       line_of(inks, hosts_paints[3]), false);
+                       line_of(hosts_paints[3]), false);
   svg += queue.frame(summary.replications > 1
                          ? "Waiting jobs: mean, and P90 over replications as a line"
                          : "Waiting jobs");
-  return svg + time_axis(file, inks);
+  return svg + time_axis(file);
 }
 
-std::string page_part(const std::string& drawing, const std::string& label, double width,
-                      double height, double top) {
-  return fmt::format(
-      "<div class=\"chart\"><svg viewBox=\"0 {:.0f} {:.0f} {:.0f}\" role=\"img\" "
-      "aria-label=\"{}\">\n{}</svg></div>\n",
-      top, width, height - top, xml_text(label), drawing);
-}
-
-std::string waits_part(const ClusterFile& file, const QueueSummary& summary) {
-  const Inks inks = Inks::of_page();
+std::string waits_svg(const ClusterFile& file, const QueueSummary& summary) {
   const WaitScale scale = scale_for(summary);
   constexpr double row = 26.0;
   const std::size_t rows = summary.classes.size() + (summary.classes.size() > 1 ? 1 : 0);
@@ -344,7 +320,7 @@ std::string waits_part(const ClusterFile& file, const QueueSummary& summary) {
   for (const NamedTime& mark : wait_marks) {
     if (mark.seconds > scale.most) break;
     svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"4\" y2=\"{1:.1f}\" {2}/>\n",
-                       scale.x(mark.seconds), bottom, inks.grid());
+                       scale.x(mark.seconds), bottom, svg_grid);
     svg += svg_label(scale.x(mark.seconds), bottom + 18.0, "middle", mark.name);
   }
   double y = 10.0 + 0.5 * row;
@@ -352,12 +328,16 @@ std::string waits_part(const ClusterFile& file, const QueueSummary& summary) {
     const bool is_class = i < summary.classes.size();
     const ClassSummary& jobs = is_class ? summary.classes[i] : summary.all;
     if (jobs.jobs > 0)
-      svg += waits_row(is_class ? file.queue.classes[i].name : "all", jobs.wait, scale, y, inks);
+      svg += waits_row(is_class ? file.queue.classes[i].name : "all", jobs.wait, scale, y);
   }
-  return page_part(svg, "Waits by class", part_width, bottom + 28.0);
+  return svg_start(part_width, bottom + 50.0) + svg +
+         svg_label(WaitScale::left, bottom + 42.0, "start",
+                   "bar: median to P90; line: to P99; dot: mean") +
+         "</svg>\n";
 }
 
-std::string schedule_part(const ClusterFile& file, const std::vector<ScheduledStretch>& schedule) {
+AnswerSection schedule_section(const ClusterFile& file,
+                               const std::vector<ScheduledStretch>& schedule) {
   constexpr std::size_t parts = 240;
   constexpr std::size_t most_bars = 2500;
   const ClusterWindow whole{0.0, file.queue.horizon.value()};
@@ -367,15 +347,13 @@ std::string schedule_part(const ClusterFile& file, const std::vector<ScheduledSt
     host_s.push_back(std::accumulate(own.begin(), own.end(), 0.0));
   const ClassLooks looks = class_looks(host_s);
   const ClusterWindow window = shown_window(schedule, whole, most_bars);
-  const bool all = window.length() >= whole.length();
-  return fmt::format(
-      "{}{}<h3>Jobs on hosts{}</h3>\n<p>A bar is a job on its hosts; what is bare is idle, under "
-      "repair or set aside. The simulation keeps how many hosts a job has: their numbers here are "
-      "the lowest that were free.</p>\n{}",
-      stacked(file, hosts, looks, whole), legend_of(file, looks, Inks::of_page()),
-      all ? ""
-          : fmt::format(", {} around the longest queue", duration_text(Seconds{window.length()})),
-      gantt(file, schedule, looks, window));
+  const std::string stretch =
+      window.length() >= whole.length()
+          ? ""
+          : fmt::format(", {} around the longest queue", duration_text(Seconds{window.length()}));
+  return {"One replication, job by job",
+          {AnswerPicture{stacked(file, hosts, looks, whole), "Hosts in use by class", true},
+           AnswerPicture{gantt(file, schedule, looks, window), "Jobs on hosts" + stretch, true}}};
 }
 
 }  // namespace foretrain::internal

@@ -32,21 +32,18 @@ std::optional<ClusterEnergy> cluster_energy(const ClusterFile& file, const Queue
   return energy;
 }
 
-std::string cost_text(const ClusterFile& file, const QueueSummary& summary,
-                      const TextStyle& style) {
-  if (!file.queue.burst_after) return "";
-  using Align = TextTable::Align;
+AnswerSection cost_section(const ClusterFile& file, const QueueSummary& summary) {
+  if (!file.queue.burst_after) return {};
   const ClusterCost cost = cluster_cost(file, summary);
   const auto money = [](const std::optional<Dollars>& value) {
     return value ? dollars_text(*value) : std::string("-");
   };
-  TextTable table{{Align::left, Align::right, Align::right}};
-  table.add({"hosts", "GPU-hours", "cost"});
+  AnswerTable table{{words_column("hosts"), number_column("GPU-hours"), number_column("cost")}};
   table.add({"own, used or not", count_text(cost.own_gpu_hours), money(cost.own)});
   table.add({"rented", count_text(cost.rented_gpu_hours), money(cost.rented)});
   table.add(
       {"together", count_text(cost.own_gpu_hours + cost.rented_gpu_hours), money(cost.together)});
-  return "\n" + toned("Own and rented hosts", Tone::strong, style) + "\n" + table.text(style);
+  return {"Own and rented hosts", {std::move(table)}};
 }
 
 }  // namespace foretrain

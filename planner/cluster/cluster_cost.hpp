@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/base/quantity.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/cluster/cluster_file.hpp"
-#include "planner/text/text_layout.hpp"
 #include "sim/queue/queue_study.hpp"
 
 namespace foretrain {
@@ -33,7 +33,6 @@ struct ClusterEnergy {
 [[nodiscard]] ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary);
 
 /// GPU-hours and their price; empty without cluster.burst.
-[[nodiscard]] std::string cost_text(const ClusterFile& file, const QueueSummary& summary,
-                                    const TextStyle& style);
+[[nodiscard]] AnswerSection cost_section(const ClusterFile& file, const QueueSummary& summary);
 
 }  // namespace foretrain

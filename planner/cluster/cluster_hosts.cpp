@@ -156,14 +156,15 @@ Json row_tree(const HostsRow& row) {
 }
 
 /// What own and rented hosts cost together; empty where rows do not say it.
-std::string costs_text(const HostsStudy& study, const TextStyle& style) {
-  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"hosts", "own", "rented GPU-hours", "rented", "together"});
+AnswerSection costs_section(const HostsStudy& study) {
+  AnswerTable table{{number_column("hosts"), number_column("own"),
+                     number_column("rented GPU-hours"), number_column("rented"),
+                     number_column("together")}};
   const HostsRow* cheapest = nullptr;
   std::optional<Dollars> least;
   for (const HostsRow& row : study.rows) {
     const ClusterCost cost = cluster_cost(row.file, row.summary);
-    if (!cost.together) return "";
+    if (!cost.together) return {};
     table.add({with_thousands(row.file.queue.hosts), dollars_text(*cost.own),
                count_text(cost.rented_gpu_hours), dollars_text(*cost.rented),
                dollars_text(*cost.together)});
@@ -171,33 +172,42 @@ std::string costs_text(const HostsStudy& study, const TextStyle& style) {
     least = cost.together;
     cheapest = &row;
   }
-  if (cheapest == nullptr) return "";
-  return "\n" + toned("Own and rented hosts", Tone::strong, style) + "\n" + table.text(style) +
-         "\n" +
-         hanging("  ",
-                 fmt::format("Of these, {} own hosts are the cheapest: {} between warm-up and "
-                             "horizon.",
-                             with_thousands(cheapest->file.queue.hosts), dollars_text(*least)),
-                 style);
+  if (cheapest == nullptr) return {};
+  return {
+      "Own and rented hosts",
+      {std::move(table),
+       AnswerLine{fmt::format("Of these, {} own hosts are the cheapest: {} between warm-up and "
+                              "horizon.",
+                              with_thousands(cheapest->file.queue.hosts), dollars_text(*least))}}};
 }
 
-std::string answer_text(const HostsStudy& study, const TextStyle& style) {
-  if (!study.goal) return "";
-  if (study.stopped) return hanging("  ", "Interrupted: the search has no answer.", style) + "\n";
+AnswerHead hosts_head(const HostsStudy& study) {
+  AnswerHead head;
+  head.subject = study.name;
+  head.words = "waits by number of hosts";
+  head.made_by = "simulated";
+  if (!study.goal) return head;
   const std::string wanted = study.goal->text();
-  if (!study.fewest)
-    return hanging("  ", fmt::format("No number of hosts that was tried keeps {}.", wanted),
-                   style) +
-           "\n";
-  std::string text;
-  for (const HostsRow& row : study.rows)
-    if (row.file.queue.hosts == *study.fewest)
-      text = fmt::format("{} hosts ({} GPUs) are the fewest that keep {}{}.",
-                         with_thousands(*study.fewest), with_thousands(row.file.gpus()), wanted,
-                         is_sure(*study.goal, row)
-                             ? ""
-                             : "; the confidence interval of the estimate reaches beyond that");
-  return hanging("  ", text, style) + "\n";
+  if (study.fewest) {
+    head.verdict = Verdict::safe;
+    head.words = fmt::format("{} HOSTS", with_thousands(*study.fewest));
+  } else if (!study.stopped) {
+    head.verdict = Verdict::no;
+    head.words = "NO ANSWER";
+    head.sentence = fmt::format("No number of hosts that was tried keeps {}.", wanted);
+  } else {
+    head.sentence = "Interrupted: the search has no answer.";
+  }
+  for (const HostsRow& row : study.rows) {
+    if (row.file.queue.hosts != study.fewest) continue;
+    const bool sure = is_sure(*study.goal, row);
+    if (!sure) head.verdict = Verdict::at_risk;
+    head.sentence =
+        fmt::format("{} hosts ({} GPUs) are the fewest that keep {}{}.",
+                    with_thousands(*study.fewest), with_thousands(row.file.gpus()), wanted,
+                    sure ? "" : "; the confidence interval of the estimate reaches beyond that");
+  }
+  return head;
 }
 
 }  // namespace
@@ -308,14 +318,12 @@ HostsStudy fewest_hosts(const ClusterFile& file, const QueueGoal& goal,
   return study;
 }
 
-std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
-  std::string text = toned(cut(study.name, style.width - 40), Tone::strong, style) +
-                     fmt::format(": waits by number of hosts (foretrain {})\n\n", version) +
-                     answer_text(study, style);
-  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
+Answer hosts_answer(const HostsStudy& study) {
+  Answer answer{hosts_head(study)};
   const bool deadlines = study.goal && study.goal->is_deadlines();
-  table.add({"hosts", "GPUs", "used", "mean wait", deadlines ? "deadlines" : "P50", "P90", "P99"});
+  AnswerTable table{{number_column("hosts"), number_column("GPUs"), number_column("used"),
+                     number_column("mean wait"), number_column(deadlines ? "deadlines" : "P50"),
+                     number_column("P90"), number_column("P99")}};
   for (const HostsRow& row : study.rows) {
     const ClassSummary& jobs = study.goal ? judged(*study.goal, row) : row.summary.all;
     const auto time = [](const QueueEstimate& value) {
@@ -326,16 +334,14 @@ std::string hosts_study_text(const HostsStudy& study, const TextStyle& style) {
                deadlines ? percent_text(estimate_of(*study.goal, row).value) : time(jobs.wait.p50),
                time(jobs.wait.p90), time(jobs.wait.p99)});
   }
-  text += table.text(style) + costs_text(study, style);
-  const bool grows = std::any_of(study.rows.begin(), study.rows.end(), [](const HostsRow& row) {
-    return !has_steady_state(row.file.queue);
-  });
-  if (grows)
-    text += "\n" + hanging("  ",
-                           "Where the jobs want more hosts than there are, the queue grows with "
-                           "the horizon: such waits have no steady state.",
-                           style);
-  return text;
+  answer.add("", std::move(table));
+  answer.add(costs_section(study));
+  if (std::any_of(study.rows.begin(), study.rows.end(),
+                  [](const HostsRow& row) { return !has_steady_state(row.file.queue); }))
+    answer.add("",
+               AnswerLine{"Where the jobs want more hosts than there are, the queue grows with the "
+                          "horizon: such waits have no steady state."});
+  return answer;
 }
 
 std::string hosts_study_json(const HostsStudy& study) {

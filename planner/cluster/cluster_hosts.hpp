@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/cluster/cluster_file.hpp"
-#include "planner/text/text_layout.hpp"
 #include "sim/queue/queue_study.hpp"
 
 namespace foretrain {
@@ -60,8 +60,7 @@ using FileWithHosts = std::function<ClusterFile(int)>;
                                       const FileWithHosts& file_with,
                                       const QueueStudyOptions& options);
 
-/// No line is longer than style.width.
-[[nodiscard]] std::string hosts_study_text(const HostsStudy& study, const TextStyle& style = {});
+[[nodiscard]] Answer hosts_answer(const HostsStudy& study);
 /// Schema cluster-hosts/1: planner/schemas/cluster-hosts.schema.json.
 [[nodiscard]] std::string hosts_study_json(const HostsStudy& study);
 

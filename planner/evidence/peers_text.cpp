@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/forecast/report_markdown.hpp"
+#include "planner/text/markdown.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 

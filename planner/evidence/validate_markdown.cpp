@@ -6,7 +6,7 @@
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/forecast/report_markdown.hpp"
+#include "planner/text/markdown.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

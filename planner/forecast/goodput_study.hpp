@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "models/run/goodput.hpp"
-#include "planner/answer/head.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 #include "sim/lives/run_simulation.hpp"
 
 namespace foretrain {
@@ -50,10 +49,8 @@ struct GoodputOptions {
 [[nodiscard]] std::string why_not_simulated(const GoodputStudy& study);
 
 /// @param source as report_head() takes it
-[[nodiscard]] AnswerHead goodput_head(const GoodputStudy& study, const std::string& source = {});
-/// Where the time goes, what another checkpoint interval would give, one life week by week.
-[[nodiscard]] std::string goodput_text(const GoodputStudy& study, const TextStyle& style = {},
-                                       const std::string& source = {});
+/// @return where the time goes, what another checkpoint interval would give, one run week by week
+[[nodiscard]] Answer goodput_answer(const GoodputStudy& study, const std::string& source = {});
 /// Schema goodput/1.
 [[nodiscard]] std::string goodput_json(const GoodputStudy& study);
 /// The example's run as a picture: one row per week (or more for long runs), stops by kind, work

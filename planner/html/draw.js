@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charts that follow the width of the page, and one tooltip for all of them.
 
-/** Makes the colours of the palette custom properties: --blue, --part-kernels, --memory-weights, --task-0. Paper is light. */
-function layPalette(paints) {
-  const sheet = document.styleSheets[0];
-  const rule = ground => ':root{' + paints.map(paint => `--${paint[0]}:${paint[ground]}`).join(';') + '}';
-  for (const text of [rule(1), `@media screen and (prefers-color-scheme: dark){${rule(2)}}`]) sheet.insertRule(text, sheet.cssRules.length);
-}
-
 const charts = [];
 
 /** A chart that is drawn anew when its width changes; draw(width) returns a node. */

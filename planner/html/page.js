@@ -28,13 +28,18 @@ function assumptions(side) {
   const rows = catalog => side.values.filter(value => (value[3] === 1) === catalog)
       .map(([path, value, origin]) => [el('code', {}, path), value, origin]);
   const columns = [{head: 'key', cls: 'name'}, {head: 'value'}, {head: 'origin', cls: 'wide'}];
-  const catalog = details(`${rows(true).length} values that came with catalog entries`, table(columns, rows(true)));
-  catalog.classList.add('screen');
-  return [el('h3', {}, 'Assumptions: every value and where it comes from'),
-    details(`${rows(false).length} values of the scenario, defaults included`, table(columns, rows(false))), catalog,
-    el('h3', {}, 'Where the constants come from'),
+  // What a machine reads is not printed.
+  const screen = (title, ...content) => {
+    const node = details(title, ...content);
+    node.classList.add('screen');
+    return node;
+  };
+  return [el('h3', {}, 'Where the constants come from'),
     table([{head: 'layer'}, {head: 'source and error', cls: 'wide'}], side.provenance),
-    side.files.length > 0 && details('Files that took part', table([{head: 'file', cls: 'name'}, {head: 'SHA-256'}],
+    el('h3', {class: 'screen'}, 'Assumptions: every value and where it comes from'),
+    screen(`${rows(false).length} values of the scenario, defaults included`, table(columns, rows(false))),
+    screen(`${rows(true).length} values that came with catalog entries`, table(columns, rows(true))),
+    side.files.length > 0 && screen('Files that took part', table([{head: 'file', cls: 'name'}, {head: 'SHA-256'}],
         side.files.map(([path, hash]) => [el('code', {}, path), el('code', {}, hash)])))];
 }
 
@@ -43,7 +48,7 @@ function sideSection(data, side, first) {
   const lines = list => table([{head: ''}, {head: ''}], list.map(([name, text]) => [name, text]));
   const question = lines(side.question);
   question.querySelector('thead').remove();
-  return el('section', {class: 'side' + (first ? ' first' : '')},
+  return el('section', {class: 'side' + (first ? ' first' : '') + (several ? ' screen' : '')},
       el('h2', {id: 'side-' + side.side}, several ? side.side + ' · ' + side.name : 'Forecast', ' ',
           el('span', {class: 'verdict ' + side.standing}, side.verdict)),
       side.path && el('p', {class: 'where'}, el('code', {}, side.path), side.set.length > 0 && [' ', settings(side.set)], `, engine ${side.engine}`),
@@ -65,19 +70,11 @@ function notComparedSection(list) {
 
 function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
-  layPalette(data.looks.paints);
   const main = document.getElementById('main');
   const several = data.sides.length > 1;
-  document.getElementById('lead').textContent = several ? `${data.sides.length} scenarios, compared with the first.`
-      : data.sides[0].question.filter(([name]) => ['Model', 'Machine'].includes(name)).map(([, text]) => text).join(' · ');
-  document.getElementById('made').textContent = `Made by foretrain ${data.foretrain_version}, engine ${data.sides[0].engine}. ` +
-      'The data of this page is in it as JSON (schema report-page/1).';
-  const links = [...(several ? [['comparison', 'Comparison']] : []),
-    ...data.sides.map(side => ['side-' + side.side, several ? side.side + ' · ' + side.name : 'Forecast']),
-    ...(data.plans ? [['plans', 'Plans']] : []), ...(data.not_compared.length > 0 ? [['not-compared', 'Not compared']] : []), ['limits', 'Limits']];
-  document.getElementById('contents').append(el('ul', {}, links.map(([id, text]) => el('li', {}, el('a', {href: '#' + id}, text)))));
-  if (several) main.append(comparisonSection(data));
   data.sides.forEach((side, i) => main.append(sideSection(data, side, i === 0 && !several)));
+  // A printed comparison stays short.
+  if (several) main.append(el('p', {class: 'paper'}, 'Each side in full: this page on a screen, or foretrain report.'));
   if (data.plans) main.append(plansSection(data.plans, data.sides[0].name));
   if (data.not_compared.length > 0) main.append(notComparedSection(data.not_compared));
   watchCharts();

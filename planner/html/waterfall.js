@@ -66,31 +66,3 @@ function waterfallSection(all) {
             all.losses.map(loss => [loss.label, seconds(loss.time), percent(loss.time / all.step), loss.cause,
               loss.lever ? [settings(loss.lever.set), ` step ${seconds(loss.lever.step_before)} → ${seconds(loss.lever.step_after)}, peak ${bytes(loss.lever.peak)}`] : 'none'])))];
 }
-
-/** From the step of side A to that of another side. */
-function differenceChart(parts, side, names) {
-  const sum = n => parts.reduce((total, part) => total + (part.times[n] || 0), 0);
-  if (parts.some(part => part.times[0] === null || part.times[side] === null)) return null;
-  const first = sum(0), last = sum(side);
-  let at = first;
-  const rows = [{name: 'step of ' + names[0], from: 0, to: first, color: 'var(--mark)', strong: true, texts: [seconds(first)], tip: () => [`Step of ${names[0]}: ${seconds(first)}`]}];
-  let least = Math.min(first, last), most = Math.max(first, last);
-  for (const part of parts) {
-    const change = part.times[side] - part.times[0];
-    if (Math.abs(change) < 0.0005 * first) { at += change; continue; }
-    const from = at;
-    at += change;
-    least = Math.min(least, at); most = Math.max(most, at);
-    rows.push({name: part.label, from, to: at, color: change > 0 ? 'var(--red)' : 'var(--blue)',
-      texts: [(change > 0 ? '+' : '') + seconds(change), (change > 0 ? '+' : '') + percent(change / first)],
-      tip: () => [part.label, [names[0], seconds(part.times[0])], [names[side], seconds(part.times[side])]]});
-  }
-  rows.push({name: '= step of ' + names[side], from: 0, to: last, color: 'var(--mark)', strong: true,
-    texts: [seconds(last), (last >= first ? '+' : '') + percent(last / first - 1)], tip: () => [`Step of ${names[side]}: ${seconds(last)}`]});
-  const start = Math.max(0, least - (most - least) * 0.35 - 0.01 * most);
-  for (const row of rows) row.from = Math.max(row.from, start);
-  return [el('h3', {}, `What changes in the step, from ${names[0]} to ${names[side]}`),
-    bridge(rows, `From the step of ${names[0]} to that of ${names[side]}`, ['time', 'of ' + names[0]], start, most + (most - start) * 0.02),
-    legend([{color: 'var(--red)', text: 'longer'}, {color: 'var(--blue)', text: 'shorter'}]),
-    start > 0 && el('p', {class: 'soft'}, `The axis starts at ${seconds(start)}. Parts that change by less than 0.05 % of the step are left out.`)];
-}

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/answer/head.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -72,11 +71,10 @@ struct Comparison {
 [[nodiscard]] AnswerHead comparison_head(const Comparison& comparison);
 
 enum class CatalogValues { counted, listed };
-/// Headline figures, the step's parts from the first side to each other one as a waterfall, the
-/// settings and the memory rows that differ. No line is longer than style.width.
-[[nodiscard]] std::string comparison_text(const Comparison& comparison, CatalogValues catalog,
-                                          const TextStyle& style = {});
-[[nodiscard]] std::string comparison_markdown(const Comparison& comparison);
+/// The sides, headline figures, the step's parts from the first side to each other one as a
+/// waterfall, what the difference depends on, the settings and the memory rows that differ, and
+/// where the constants come from.
+[[nodiscard]] Answer comparison_answer(const Comparison& comparison, CatalogValues catalog);
 /// Schema comparison/1: planner/README.md, "Output".
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);
 /// RFC 4180: section, key, one column per side, then difference and ratio to the first side.

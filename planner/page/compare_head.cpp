@@ -130,11 +130,12 @@ AnswerHead comparison_head(const Comparison& c) {
     head.sentence += (head.sentence.empty() ? "" : " ") + sentence;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Prediction& p = c.reports[side].prediction;
-    const std::string step =
-        p.step ? fmt::format("{} ({} to {})", seconds_text(p.step->time), seconds_text(p.step->low),
-                             seconds_text(p.step->high))
-               : verdict_words(p);
-    head.figures.push_back({side_name(side), step, name_of_side(c, side)});
+    if (p.step)
+      head.figures.push_back({side_name(side), seconds_text(p.step->time),
+                              seconds_text(p.step->low) + " to " + seconds_text(p.step->high),
+                              name_of_side(c, side)});
+    else
+      head.figures.push_back({side_name(side), verdict_words(p), "", name_of_side(c, side)});
   }
   return head;
 }

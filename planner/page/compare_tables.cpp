@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "planner/forecast/report_csv.hpp"
-#include "planner/forecast/report_markdown.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"
@@ -102,61 +101,6 @@ class CsvTable {
   std::string text_;
 };
 
-std::string markdown_row(const std::vector<std::string>& cells) {
-  std::string result = "|";
-  for (const std::string& cell : cells) result += " " + markdown_cell(cell) + " |";
-  return result + "\n";
-}
-
-/// Heading and rule of a table: `head` names the first column, the rest are the sides.
-std::string markdown_head(const Comparison& c, const std::string& head, bool ratios) {
-  std::vector<std::string> cells{head};
-  std::string rule = "|:--|";
-  for (std::size_t side = 0; side < c.reports.size(); ++side) {
-    cells.push_back(side_name(side));
-    rule += "--:|";
-    if (!ratios || side == 0) continue;
-    cells.push_back(side_name(side) + " - A");
-    cells.push_back(side_name(side) + " / A");
-    rule += "--:|--:|";
-  }
-  return "\n" + markdown_row(cells) + rule + "\n";
-}
-
-std::string markdown_steps(const Comparison& c) {
-  if (c.parts.empty()) return "";
-  std::string result = markdown_head(c, "where the step goes", false);
-  for (const ComparedPart& part : c.parts) {
-    std::vector<std::string> cells{part.label};
-    for (const auto& time : part.times) cells.push_back(time ? seconds_text(*time) : "-");
-    result += markdown_row(cells);
-  }
-  return result;
-}
-
-std::string markdown_settings(const Comparison& c) {
-  if (c.settings.empty()) return "";
-  std::string result = markdown_head(c, "settings that differ", false);
-  for (const ComparedSetting& setting : c.settings) {
-    if (setting.catalog) continue;
-    std::vector<std::string> cells{setting.path};
-    for (const auto& value : setting.values) cells.push_back(value ? value->value : "-");
-    result += markdown_row(cells);
-  }
-  return result;
-}
-
-std::string markdown_rows(const Comparison& c) {
-  if (c.rows.empty()) return "";
-  std::string result = markdown_head(c, "memory of the heaviest stage", false);
-  for (const ComparedRow& row : c.rows) {
-    std::vector<std::string> cells{row.category + ": " + row.name};
-    for (const auto& size : row.sizes) cells.push_back(size ? bytes_text(*size) : "-");
-    result += markdown_row(cells);
-  }
-  return result;
-}
-
 }  // namespace
 
 std::string comparison_json(const Comparison& c) {
@@ -206,31 +150,6 @@ std::string comparison_csv(const Comparison& c) {
   for (const ComparedRow& row : c.rows)
     table.numbers("memory", row.category + ": " + row.name, plain(row.sizes));
   return table.text();
-}
-
-std::string comparison_markdown(const Comparison& c) {
-  const AnswerHead head = comparison_head(c);
-  std::string result = fmt::format("### {}: {}\n\n{}\n", head.subject, head.words, head.sentence);
-  result += "\n| | scenario | verdict |\n|:--|:--|:--|\n";
-  for (std::size_t side = 0; side < c.reports.size(); ++side) {
-    const Report& report = c.reports[side];
-    std::string verdict = verdict_words(report.prediction);
-    for (const Infeasible& reason : report.prediction.reasons) verdict += "; " + reason.message;
-    result += markdown_row({side_name(side), report.scenario.job.name, verdict});
-  }
-  result += markdown_head(c, "headline", true);
-  for (const ComparedFigure& figure : c.figures) {
-    std::vector<std::string> cells{figure.label.substr(figure.label.find_first_not_of(' ')),
-                                   figure.text(0)};
-    for (std::size_t side = 1; side < figure.values.size(); ++side) {
-      cells.push_back(figure.text(side));
-      cells.push_back(figure.difference(side));
-      cells.push_back(figure.ratio(side));
-    }
-    result += markdown_row(cells);
-  }
-  return result + markdown_steps(c) + markdown_settings(c) + markdown_rows(c) +
-         fmt::format("\nforetrain {}, {}\n", version, name_of(c.reports.front().prediction.engine));
 }
 
 }  // namespace foretrain

@@ -2,64 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
 #include "models/base/require.hpp"
 #include "planner/answer/memory_part.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/forecast/report_head.hpp"
+#include "planner/page/internal/page_shell.hpp"
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/search/internal/not_compared_tree.hpp"
-#include "planner/text/content_policy.hpp"
-#include "planner/text/palette.hpp"
-#include "planner/text/svg_text.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
-
-/// JSON inside a <script> element: neither its end nor a comment can begin in a string.
-std::string script_safe(const std::string& json) {
-  std::string result;
-  result.reserve(json.size());
-  for (const char c : json) {
-    if (c == '<')
-      result += "\\u003c";
-    else if (c == '>')
-      result += "\\u003e";
-    else if (c == '&')
-      result += "\\u0026";
-    else
-      result += c;
-  }
-  return result;
-}
-
-/// Replaces every {{name}} of `text` once; what is put in is not looked at again.
-std::string filled(std::string_view text,
-                   const std::array<std::pair<std::string_view, std::string_view>, 6>& values) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t open = text.find("{{");
-    result += text.substr(0, open);
-    if (open == std::string_view::npos) break;
-    const std::size_t close = text.find("}}", open);
-    FORETRAIN_REQUIRE(close != std::string_view::npos);
-    const std::string_view name = text.substr(open + 2, close - open - 2);
-    bool known = false;
-    for (const auto& [key, value] : values)
-      if (key == name) {
-        result += value;
-        known = true;
-      }
-    FORETRAIN_REQUIRE(known);
-    text.remove_prefix(close + 2);
-  }
-  return result;
-}
 
 /// The scenarios' names, each once, the first three of them.
 std::string title_of(const ReportPage& page) {
@@ -78,27 +35,11 @@ std::string title_of(const ReportPage& page) {
 }
 
 Json looks_tree() {
-  // Custom properties of the style sheet: name, on a light ground, on a dark one.
-  Json paints = Json::array();
-  const auto add = [&paints](const std::string& name, const Paint& paint) {
-    paints.push_back({name, paint.light, paint.dark});
-  };
-  constexpr std::array names{"blue", "orange", "green", "red", "sky", "pink", "yellow", "grey"};
-  for (std::size_t i = 0; i < names.size(); ++i) add(names[i], series_paints[i]);
-  for (const std::string_view key : waterfall_keys())
-    add(fmt::format("part-{}", key), part_paint(key));
   Json memory = Json::array();
-  for (const MemoryPart& look : memory_parts()) {
-    memory.push_back({look.key, look.key});
-    add(fmt::format("memory-{}", look.key), look.paint);
-  }
+  for (const MemoryPart& look : memory_parts()) memory.push_back({look.key, look.key});
   Json tasks = Json::array();
-  for (const TaskLook& look : task_looks) {
-    add(fmt::format("task-{}", tasks.size()), look.paint);
-    tasks.push_back({look.name, look.paint.light});
-  }
-  return {
-      {"paints", std::move(paints)}, {"memory", std::move(memory)}, {"tasks", std::move(tasks)}};
+  for (const TaskLook& look : task_looks) tasks.push_back({look.name, look.paint.light});
+  return {{"memory", std::move(memory)}, {"tasks", std::move(tasks)}};
 }
 
 Json page_tree(const ReportPage& page) {
@@ -108,36 +49,77 @@ Json page_tree(const ReportPage& page) {
     tree["side"] = side_name(sides.size());
     sides.push_back(std::move(tree));
   }
-  Json comparison = nullptr;
-  if (page.sides.size() > 1) {
-    std::vector<Report> reports;
-    for (const PageSide& side : page.sides) reports.push_back(side.report);
-    comparison = comparison_tree(compare(std::move(reports)));
-  }
-  return {{"schema", "report-page/1"},
+  return {{"schema", "report-page/2"},
           {"foretrain_version", version},
           {"looks", looks_tree()},
           {"sides", std::move(sides)},
-          {"comparison", std::move(comparison)},
           {"not_compared", not_compared_tree(not_compared(page))},
           {"plans", page.plans ? plans_tree(*page.plans) : Json(nullptr)}};
 }
 
 }  // namespace
 
+namespace {
+
+Answer first_page(const ReportPage& page) {
+  if (page.sides.size() == 1) return {report_head(page.sides.front().report)};
+  std::vector<Report> reports;
+  for (const PageSide& side : page.sides) reports.push_back(side.report);
+  return comparison_answer(compare(std::move(reports)), CatalogValues::counted);
+}
+
+std::vector<std::pair<std::string, std::string>> links_of(const ReportPage& page) {
+  std::vector<std::pair<std::string, std::string>> links;
+  const bool several = page.sides.size() > 1;
+  for (std::size_t at = 0; at < page.sides.size(); ++at)
+    links.emplace_back(
+        "side-" + side_name(at),
+        several ? side_name(at) + " · " + page.sides[at].report.scenario.job.name : "Forecast");
+  if (page.plans) links.emplace_back("plans", "Plans");
+  if (!not_compared(page).empty()) links.emplace_back("not-compared", "Not compared");
+  links.emplace_back("limits", "Limits");
+  return links;
+}
+
+std::vector<std::string> limits_of(const ReportPage& page) {
+  std::vector<std::string> limits{
+      "A forecast is computed from the settings listed here and from measured or published "
+      "constants; it is not a measurement of this job. Where a value is unknown it says so, and "
+      "nothing takes its place.",
+      "The band of a step time is where four of five measurements are expected: its 10th to 90th "
+      "percentile, from the errors that the software's profile showed on measured runs. MFU and "
+      "throughput carry the same band; <code>foretrain fit</code> gives that of the memory.",
+      "The chart of the step shows one pipeline with its stages; ranks that do the same at the "
+      "same "
+      "time are drawn as one. Contention between jobs or paths of the network is only in "
+      "<code>foretrain simulate --engine event</code>."};
+  if (page.plans)
+    limits.emplace_back(
+        "Plans are compared with the same constants, so that their order is more certain than "
+        "their times.");
+  limits.emplace_back(
+      "How far forecasts were from measurements, source by source: <code>foretrain "
+      "validate</code>.");
+  return limits;
+}
+
+}  // namespace
+
 std::string page_html(const ReportPage& page) {
   FORETRAIN_REQUIRE(!page.sides.empty());
-  const std::string title = xml_text(title_of(page));
-  const std::string data =
-      script_safe(page_tree(page).dump(-1, ' ', false, Json::error_handler_t::replace));
-  const std::string style_hash = policy_hash(page_style());
-  const std::string script_hash = policy_hash(page_script());
-  return filled(page_template(), {{{"title", title},
-                                   {"style-hash", style_hash},
-                                   {"script-hash", script_hash},
-                                   {"style", page_style()},
-                                   {"data", data},
-                                   {"script", page_script()}}});
+  const Answer first = first_page(page);
+  PageShell shell;
+  shell.kind = page.sides.size() > 1 ? "comparison" : "forecast";
+  shell.title = title_of(page);
+  shell.main =
+      head_html(first.head) + sections_html(first) +
+      "<noscript><p class=\"notice\">The rest of this page is drawn by a script of its own, "
+      "which is switched off here. <code>foretrain report --markdown</code> gives the same "
+      "numbers without one.</p></noscript>\n";
+  shell.links = links_of(page);
+  shell.limits = limits_of(page);
+  shell.data = page_tree(page).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return shell_html(shell);
 }
 
 }  // namespace foretrain

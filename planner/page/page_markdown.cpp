@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include "models/base/require.hpp"
-#include "planner/forecast/report_markdown.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/markdown.hpp"
 
 namespace foretrain {
 namespace {
@@ -57,7 +58,8 @@ std::string page_markdown(const ReportPage& page) {
   if (page.sides.size() > 1) {
     std::vector<Report> reports;
     for (const PageSide& side : page.sides) reports.push_back(side.report);
-    text = comparison_markdown(compare(std::move(reports))) + "\n";
+    text = answer_markdown(comparison_answer(compare(std::move(reports)), CatalogValues::counted)) +
+           "\n";
   }
   bool first = true;
   for (const PageSide& side : page.sides) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <array>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "models/base/too_large.hpp"
 #include "planner/answer/memory_part.hpp"
 #include "planner/answer/quantity.hpp"
 #include "planner/answer/run_part.hpp"
@@ -278,6 +279,20 @@ Json budget_tree(const Report& report) {
 }
 
 }  // namespace
+
+PageSide page_side(Report report) {
+  PageSide side{std::move(report)};
+  side.report.budget.clear();
+  if (side.report.prediction.feasible()) side.report.budget = judge_budget(side.report);
+  const Job& job = side.report.scenario.job;
+  if (!side.report.prediction.step) return side;
+  try {
+    side.path = step_path(job, stage_layout(job.model, job.parallel), Detail::pass);
+  } catch (const TooLarge& error) {
+    side.not_drawn = error.what();
+  }
+  return side;
+}
 
 Json side_tree(const PageSide& side) {
   const Report& report = side.report;

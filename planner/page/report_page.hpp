@@ -15,9 +15,12 @@ namespace foretrain {
 /// A scenario of a page.
 struct PageSide {
   Report report;
-  std::optional<StepPath>
-      path;  ///< draws the step; absent where the plan cannot run or is too long
+  std::optional<StepPath> path{};  ///< draws the step; absent where the plan cannot run
+  std::string not_drawn{};         ///< why a step that is known has no path
 };
+
+/// With its budget judged and its step ready to be drawn, where the plan can run.
+[[nodiscard]] PageSide page_side(Report report);
 
 /// What a page shows.
 struct ReportPage {
@@ -30,7 +33,7 @@ struct ReportPage {
 [[nodiscard]] std::vector<NotCompared> not_compared(const ReportPage& page);
 
 /// One HTML file with everything in it: charts, tables, and the data that they are drawn from as
-/// JSON (schema report-page/1: planner/README.md, "Report page"). It asks nothing of a network and
+/// JSON (schema report-page/2: planner/README.md, "Report page"). It asks nothing of a network and
 /// says so in its content security policy. Equal pages give equal bytes. Text of users is data to
 /// it and never markup. @pre page.sides is not empty
 [[nodiscard]] std::string page_html(const ReportPage& page);

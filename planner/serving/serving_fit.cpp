@@ -15,7 +15,7 @@ namespace foretrain {
 namespace {
 
 using serving_words::layout_tree;
-using serving_words::reasons_text;
+using serving_words::reasons_section;
 using serving_words::reasons_tree;
 using serving_words::replicas_text;
 
@@ -33,35 +33,25 @@ PoolFit pool_fit(std::string name, const ReadyPool& pool, double request) {
   return fit;
 }
 
-std::string pool_text(const PoolFit& fit, double request, const TextStyle& style) {
-  using Align = TextTable::Align;
-  const ServingLayout& layout = fit.pool.deployment.layout;
-  std::string text = "\n" +
-                     toned(fmt::format("{}: {}, heaviest GPU", fit.name, replicas_text(layout)),
-                           Tone::strong, style) +
-                     "\n";
-  TextTable rows{{Align::left, Align::right, Align::right}};
+AnswerSection pool_section(const PoolFit& fit, double request) {
+  AnswerTable rows{{words_column(), number_column(), number_column()}};
   for (const MemoryRow& row : fit.memory.rows)
     rows.add({row.name, bytes_text(row.size), percent_text(row.size / fit.memory.usable)});
   rows.add(
       {"together", bytes_text(fit.memory.need), percent_text(fit.memory.need / fit.memory.usable)});
   rows.add({"usable by the engine", bytes_text(fit.memory.usable), ""});
-  text += rows.text(style);
-  text += hanging(
-      "",
-      fmt::format("A replica holds {} requests of {} tokens at once, {} of cache for "
-                  "a token on a GPU; one request alone may have {} tokens.",
-                  with_thousands(std::llround(fit.requests)), with_thousands(std::llround(request)),
-                  bytes_text(Bytes{fit.pool.cache.bytes_per_token()}),
-                  with_thousands(std::llround(std::min(fit.longest, 1e15)))),
-      style);
-  if (fit.rooms.empty()) return text;
-  TextTable room{{Align::right, Align::right}};
-  room.add({"tokens", "requests"});
+  AnswerLine holds{fmt::format(
+      "A replica holds {} requests of {} tokens at once, {} of cache for a token on a GPU; one "
+      "request alone may have {} tokens.",
+      with_thousands(std::llround(fit.requests)), with_thousands(std::llround(request)),
+      bytes_text(Bytes{fit.pool.cache.bytes_per_token()}),
+      with_thousands(std::llround(std::min(fit.longest, 1e15))))};
+  AnswerTable room{{number_column("tokens"), number_column("requests")}};
   for (const ServingRoom& each : fit.rooms)
     room.add(
         {with_thousands(std::llround(each.tokens)), with_thousands(std::llround(each.requests))});
-  return text + room.text(style);
+  return {fmt::format("{}: {}, heaviest GPU", fit.name, replicas_text(fit.pool.deployment.layout)),
+          {std::move(rows), std::move(holds), std::move(room)}};
 }
 
 Json pool_tree(const PoolFit& fit) {
@@ -98,16 +88,19 @@ ServingFit judge_serving_fit(const Scenario& scenario) {
   return fit;
 }
 
-std::string serving_fit_text(const ServingFit& fit, const TextStyle& style) {
-  const std::string rest = fmt::format(": memory of serving (foretrain {})\n", version);
-  std::string text =
-      toned(cut(fit.name, style.width - static_cast<int>(rest.size())), Tone::strong, style) + rest;
-  text += "\n" + hanging("  Model         ", fit.model, style);
-  if (!fit.reasons.empty())
-    return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
-           reasons_text(fit.reasons, style);
-  for (const PoolFit& pool : fit.pools) text += pool_text(pool, fit.request, style);
-  return text;
+Answer serving_fit_answer(const ServingFit& fit) {
+  Answer answer;
+  answer.head.subject = fit.name;
+  answer.head.made_by = "memory";
+  answer.head.verdict = fit.reasons.empty() ? Verdict::safe : Verdict::no;
+  answer.head.words = fit.reasons.empty() ? "FITS" : "CANNOT RUN";
+  answer.head.sentence = "Memory of serving " + fit.model + ".";
+  for (const PoolFit& pool : fit.pools)
+    answer.head.figures.push_back(
+        {pool.name, bytes_text(pool.memory.need), "", bytes_text(pool.memory.usable) + " usable"});
+  answer.add(reasons_section(fit.reasons));
+  for (const PoolFit& pool : fit.pools) answer.add(pool_section(pool, fit.request));
+  return answer;
 }
 
 std::string serving_fit_json(const ServingFit& fit) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/serving/serving_deployment.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -37,7 +37,7 @@ struct ServingFit {
 /// @pre scenario.serving and scenario.engine
 [[nodiscard]] ServingFit judge_serving_fit(const Scenario& scenario);
 
-[[nodiscard]] std::string serving_fit_text(const ServingFit& fit, const TextStyle& style);
+[[nodiscard]] Answer serving_fit_answer(const ServingFit& fit);
 /// Schema serving-memory/1.
 [[nodiscard]] std::string serving_fit_json(const ServingFit& fit);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/serving/serving_study.hpp"
 
 namespace foretrain {
@@ -63,11 +64,8 @@ inline constexpr int most_serving_gpus = 4096;
 [[nodiscard]] std::vector<std::string> overrides_of(const ServingPoint& point,
                                                     const ServingPlan& scenario);
 
-[[nodiscard]] std::string fewest_text(const Scenario& scenario, const ServingSearch& search,
-                                      const TextStyle& style);
-[[nodiscard]] std::string pareto_text(const Scenario& scenario, const ServingSearch& search,
-                                      const TextStyle& style);
-/// Schema serving-search/1. @param question "fewest" or "pareto"
+[[nodiscard]] Answer fewest_answer(const Scenario& scenario, const ServingSearch& search);
+[[nodiscard]] Answer pareto_answer(const Scenario& scenario, const ServingSearch& search);
 [[nodiscard]] std::string serving_search_json(const Scenario& scenario, const ServingSearch& search,
                                               const std::string& question);
 

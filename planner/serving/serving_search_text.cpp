@@ -5,6 +5,7 @@
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 using serving_words::cost_tree;
 using serving_words::layout_tree;
-using Align = TextTable::Align;
 
 constexpr std::size_t shown_refusals = 6;
 
@@ -25,11 +25,6 @@ std::string goal_words(const ServingGoals& goals) {
     text += fmt::format("{}TPOT P{:g} <= {}", text.empty() ? "" : ", ", goals.percentile,
                         seconds_text(*goals.tpot));
   return text;
-}
-
-std::string head_text(const Scenario& scenario, const std::string& what, const TextStyle& style) {
-  return toned(cut(scenario.job.name, style.width - 30), Tone::strong, style) +
-         fmt::format(": {} (foretrain {})\n\n", what, version);
 }
 
 std::string cost_cell(const ServingPoint& point) {
@@ -50,25 +45,29 @@ std::string counted_layout(const ServingPoint& point) {
                      layout_text(point.plan.prefill), serve);
 }
 
-std::string refused_text(const ServingSearch& search, const TextStyle& style) {
-  if (search.refused.empty()) return "";
-  std::string text = "\n" + toned("Looked at and left out", Tone::strong, style) + "\n";
+AnswerSection refused_section(const ServingSearch& search) {
+  AnswerSection section{"Looked at and left out"};
   for (std::size_t i = 0; i < search.refused.size() && i < shown_refusals; ++i)
-    text += hanging("  " + layout_text(search.refused[i].layout) + ": ", search.refused[i].reason,
-                    style);
+    section.blocks.emplace_back(
+        AnswerLine{search.refused[i].reason, layout_text(search.refused[i].layout) + ": "});
   if (search.refused.size() > shown_refusals)
-    text +=
-        fmt::format("  and {} more (--json lists all)\n", search.refused.size() - shown_refusals);
-  return text;
+    section.blocks.emplace_back(AnswerLine{
+        fmt::format("and {} more (--json lists all)", search.refused.size() - shown_refusals)});
+  return section;
 }
 
-std::string command_text(const Scenario& scenario, const ServingPoint& point,
-                         const TextStyle& style) {
-  std::string text = "\n" + toned("The same figures again", Tone::strong, style) +
-                     "\n  foretrain serve " + scenario.path;
+AnswerSection stopped_section(const ServingSearch& search) {
+  AnswerSection section;
+  if (search.stopped)
+    section.blocks.emplace_back(AnswerLine{"interrupted: not all layouts were looked at"});
+  return section;
+}
+
+std::string command_of(const Scenario& scenario, const ServingPoint& point) {
+  std::string text = "foretrain serve " + shell_word(scenario.path);
   for (const std::string& flag : overrides_of(point, *scenario.serving))
-    text += " \\\n    --set " + (flag.find(' ') == std::string::npos ? flag : "\"" + flag + "\"");
-  return text + "\n";
+    text += " --set " + shell_word(flag);
+  return text;
 }
 
 Json point_tree(const ServingPoint& point, const ServingPlan& plan) {
@@ -133,50 +132,54 @@ std::vector<std::string> overrides_of(const ServingPoint& point, const ServingPl
   return flags;
 }
 
-std::string fewest_text(const Scenario& scenario, const ServingSearch& search,
-                        const TextStyle& style) {
-  std::string text = head_text(scenario, "fewest GPUs", style);
-  text += labelled("Goals", goal_words(scenario.serving->goals), style);
+Answer fewest_answer(const Scenario& scenario, const ServingSearch& search) {
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = scenario.job.name;
+  head.made_by = "fewest GPUs";
+  AnswerFacts goals;
+  goals.add("Goals", goal_words(scenario.serving->goals));
+  answer.add("", std::move(goals));
   if (search.points.empty() || !search.points.front().keeps_goals) {
-    text += labelled(
-        "Answer", search.stopped ? "interrupted before one was found" : "no layout keeps the goals",
-        style);
-    return text + refused_text(search, style);
+    if (!search.stopped) head.verdict = Verdict::no;
+    head.words = search.stopped ? "INTERRUPTED" : "NO LAYOUT KEEPS THE GOALS";
+    head.sentence =
+        search.stopped ? "Interrupted before one was found." : "No layout keeps the goals.";
+    answer.add(refused_section(search));
+    return answer;
   }
   const ServingPoint& best = search.points.front();
-  text += labelled("Answer",
-                   fmt::format("{} GPUs on {} host{} of {}: {}", with_thousands(best.gpus),
-                               best.hosts, best.hosts == 1 ? "" : "s",
-                               scenario.job.cluster.host.title, counted_layout(best)),
-                   style);
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::left}};
+  head.verdict = Verdict::safe;
+  head.words = fmt::format("{} GPUs", with_thousands(best.gpus));
+  head.sentence = fmt::format("{} GPUs on {} host{} of {} keep the goals: {}.",
+                              with_thousands(best.gpus), best.hosts, best.hosts == 1 ? "" : "s",
+                              scenario.job.cluster.host.title, counted_layout(best));
+  if (!scenario.path.empty()) head.next = command_of(scenario, best);
   const std::string percentile = fmt::format("P{:g}", scenario.serving->goals.percentile);
-  table.add({"layout", "GPUs", "TTFT " + percentile, "TPOT " + percentile, "tokens/s", "$/M out",
-             "load"});
+  AnswerTable table{{words_column("layout"), number_column("GPUs"),
+                     number_column("TTFT " + percentile), number_column("TPOT " + percentile),
+                     number_column("tokens/s"), number_column("$/M out"), words_column("load")}};
   for (const ServingPoint& point : search.points)
     table.add({counted_layout(point), with_thousands(point.gpus),
                goal_cell(point, "ttft", point.summary.ttft.p90),
                goal_cell(point, "tpot", point.summary.tpot.p90),
                significant_text(point.summary.output_tokens_per_s), cost_cell(point),
                point.whole ? "whole" : "part"});
-  text +=
-      "\n" + table.text(style) + refused_text(search, style) + command_text(scenario, best, style);
-  if (search.stopped) text += "\ninterrupted: not all layouts were looked at\n";
-  return text;
+  answer.add("", std::move(table));
+  answer.add(refused_section(search));
+  answer.add(stopped_section(search));
+  return answer;
 }
 
-std::string pareto_text(const Scenario& scenario, const ServingSearch& search,
-                        const TextStyle& style) {
-  std::string text = head_text(scenario, "latency against throughput", style);
-  text += hanging("",
-                  "One replica with 1, 2, 4, ... clients that each wait for their answer; shown is "
-                  "what no other beats in both tokens/s per user and tokens/s per GPU.",
-                  style) +
-          "\n";
-  TextTable table{
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"layout", "clients", "per user", "per GPU", "TTFT", "$/M out"});
+Answer pareto_answer(const Scenario& scenario, const ServingSearch& search) {
+  Answer answer;
+  answer.head.subject = scenario.job.name;
+  answer.head.words = "latency against throughput";
+  answer.head.sentence =
+      "One replica with 1, 2, 4, ... clients that each wait for their answer; shown is what no "
+      "other beats in both tokens/s per user and tokens/s per GPU.";
+  AnswerTable table{{words_column("layout"), number_column("clients"), number_column("per user"),
+                     number_column("per GPU"), number_column("TTFT"), number_column("$/M out")}};
   std::vector<const ServingPoint*> front;
   for (const ServingPoint& point : search.points)
     if (point.on_front) front.push_back(&point);
@@ -188,9 +191,10 @@ std::string pareto_text(const Scenario& scenario, const ServingSearch& search,
                significant_text(point->user_tokens_per_s()),
                significant_text(point->gpu_tokens_per_s()),
                seconds_text(Seconds{point->summary.ttft.mean}), cost_cell(*point)});
-  text += table.text(style) + refused_text(search, style);
-  if (search.stopped) text += "\ninterrupted: not all layouts were looked at\n";
-  return text;
+  answer.add("", std::move(table));
+  answer.add(refused_section(search));
+  answer.add(stopped_section(search));
+  return answer;
 }
 
 std::string serving_search_json(const Scenario& scenario, const ServingSearch& search,

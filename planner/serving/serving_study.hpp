@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/answer/head.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/serving/serving_deployment.hpp"
-#include "planner/text/text_layout.hpp"
 #include "sim/serving/serving_summary.hpp"
 
 namespace foretrain {
@@ -65,8 +64,7 @@ struct ServingReport {
 [[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus,
                                                       double output_per_s, double prompt_per_s);
 
-[[nodiscard]] AnswerHead serving_head(const ServingReport& report);
-[[nodiscard]] std::string serving_text(const ServingReport& report, const TextStyle& style);
+[[nodiscard]] Answer serving_answer(const ServingReport& report);
 [[nodiscard]] std::string serving_json(const ServingReport& report);
 /// A row per counted request, in order of its end.
 [[nodiscard]] std::string serving_csv(const ServingReport& report);

@@ -150,21 +150,28 @@ std::optional<ProcureBand> band_of(ProcureMeasure measure, const ProcureCluster&
   return cluster.run ? std::optional(of_time(*cluster.run / days)) : std::nullopt;
 }
 
-std::optional<std::vector<std::size_t>> overlap_with_first(const Procurement& result,
-                                                           ProcureMeasure measure) {
-  std::optional<ProcureBand> first;
-  std::optional<std::vector<std::size_t>> others;
+std::optional<std::vector<std::size_t>> ties_with_first(const Procurement& result,
+                                                        ProcureMeasure measure) {
+  // Of energy the ends are known; what the forecast counts of it differs from cluster to cluster.
+  const auto banded = [&](const ProcureBand& band) {
+    return Banded{band.low,
+                  measure == ProcureMeasure::energy ? std::sqrt(band.low * band.high) : band.middle,
+                  band.high};
+  };
+  std::optional<Banded> first;
+  std::optional<std::vector<std::size_t>> ties;
   for (const std::size_t i : result.ranking) {
     const auto band = band_of(measure, result.clusters[i]);
-    if (!band) continue;
+    if (!band || !(band->low > 0.0)) continue;
     if (!first) {
-      first = band;
+      first = banded(*band);
       continue;
     }
-    if (!others) others.emplace();
-    if (first->high >= band->low && band->high >= first->low) others->push_back(i);
+    if (!ties) ties.emplace();
+    if (contest(*first, banded(*band), Machines::different).ahead != Ahead::first)
+      ties->push_back(i);
   }
-  return others;
+  return ties;
 }
 
 Scenario workload_on(const Scenario& workload, const Scenario& cluster) {

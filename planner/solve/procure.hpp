@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/answer/head.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/search/not_compared.hpp"
 #include "planner/search/search.hpp"
-#include "planner/text/text_layout.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -100,14 +99,12 @@ struct ProcureOptions {
 /// Seconds of a step of each workload, days, GPU-hours, USD or kWh; nothing where it is not known.
 [[nodiscard]] std::optional<ProcureBand> band_of(ProcureMeasure measure,
                                                  const ProcureCluster& cluster);
-/// Clusters of the ranking after the first whose bands have something in common with its band;
-/// nothing where less than two bands are known.
-[[nodiscard]] std::optional<std::vector<std::size_t>> overlap_with_first(const Procurement& result,
-                                                                         ProcureMeasure measure);
+/// Clusters of the ranking that the first is not ahead of for sure, by contest(); nothing where
+/// less than two bands are known.
+[[nodiscard]] std::optional<std::vector<std::size_t>> ties_with_first(const Procurement& result,
+                                                                      ProcureMeasure measure);
 
-[[nodiscard]] AnswerHead procure_head(const Procurement& result);
-/// No line is longer than style.width.
-[[nodiscard]] std::string procure_text(const Procurement& result, const TextStyle& style = {});
+[[nodiscard]] Answer procure_answer(const Procurement& result);
 /// Schema procure/1: planner/README.md, "Output".
 [[nodiscard]] std::string procure_json(const Procurement& result);
 /// RFC 4180: one row per cell.

@@ -14,8 +14,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 std::string days_text(const std::optional<Seconds>& run) {
   return run ? fixed_text(run->value() / 86400.0, 1) : "-";
 }
@@ -28,10 +26,10 @@ std::string hours_text(const std::optional<double>& hours) {
   return hours ? count_text(*hours) : "-";
 }
 
-std::string workload_text(const Procurement& result, std::size_t workload, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::left}};
-  table.add({"cluster", "GPUs", "step s", "MFU %", "days", "cost", "plan"});
+AnswerTable workload_table(const Procurement& result, std::size_t workload) {
+  AnswerTable table{{words_column("cluster"), number_column("GPUs"), number_column("step s"),
+                     number_column("MFU %"), number_column("days"), number_column("cost"),
+                     words_column("plan")}};
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
     const ProcureCell& cell = cluster.cells[workload];
@@ -41,13 +39,13 @@ std::string workload_text(const Procurement& result, std::size_t workload, const
                runs ? fixed_text(100.0 * cell.mfu, 1) : "-", days_text(cell.run),
                money_text(cell.price_usd), runs ? cell.plan : cell.why});
   }
-  return "\n" + toned(result.workloads[workload], Tone::strong, style) + "\n" + table.text(style);
+  return table;
 }
 
-std::string totals_text(const Procurement& result, const TextStyle& style) {
-  TextTable table{{Align::right, Align::left, Align::right, Align::left, Align::right, Align::right,
-                   Align::right}};
-  table.add({"#", "cluster", "GPUs", "device", "days", "GPU-hours", "cost"});
+AnswerTable totals_table(const Procurement& result) {
+  AnswerTable table{{number_column("#"), words_column("cluster"), number_column("GPUs"),
+                     words_column("device"), number_column("days"), number_column("GPU-hours"),
+                     number_column("cost")}};
   int place = 0;
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
@@ -55,25 +53,7 @@ std::string totals_text(const Procurement& result, const TextStyle& style) {
                cluster.device, days_text(cluster.run), hours_text(cluster.gpu_hours),
                money_text(cluster.price_usd)});
   }
-  return "\n" +
-         toned(fmt::format("All workloads one after the other, by {}", name_of(result.by)),
-               Tone::strong, style) +
-         "\n" + table.text(style);
-}
-
-/// "   |---o-----|  ": a band with its forecast on a scale from 0 to `most`; of energy the band
-/// alone, since what the forecast counts of it differs from cluster to cluster.
-std::string bar_of(const ProcureBand& band, double most, bool with_forecast) {
-  constexpr int width = 18;
-  const auto at = [most](double value) {
-    return std::clamp(static_cast<int>(std::lround(value / most * (width - 1))), 0, width - 1);
-  };
-  std::string bar(width, ' ');
-  for (int i = at(band.low); i <= at(band.high); ++i) bar[static_cast<std::size_t>(i)] = '-';
-  bar[static_cast<std::size_t>(at(band.low))] = '|';
-  bar[static_cast<std::size_t>(at(band.high))] = '|';
-  if (with_forecast) bar[static_cast<std::size_t>(at(band.middle))] = 'o';
-  return bar;
+  return table;
 }
 
 const char* measure_words(ProcureMeasure measure) {
@@ -92,23 +72,9 @@ const char* measure_words(ProcureMeasure measure) {
   return "";
 }
 
-/// Which of two or more is ahead is open where bands have something in common.
-std::string overlap_text(const Procurement& result, ProcureMeasure measure,
-                         const TextStyle& style) {
-  const auto others = overlap_with_first(result, measure);
-  if (!others) return "";
-  if (others->empty()) return hanging("  ", "The band of the first overlaps with no other.", style);
-  std::string names;
-  for (const std::size_t i : *others)
-    names += (names.empty() ? "" : ", ") + result.clusters[i].name;
-  return hanging(
-      "  ",
-      fmt::format("The band of the first overlaps with that of {}: treat this as a tie.", names),
-      style);
-}
-
 /// Every candidate with its band: offers are known unequally well.
-std::string bands_text(const Procurement& result, ProcureMeasure measure, const TextStyle& style) {
+AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
+  AnswerSection section{fmt::format("How sure: {}", measure_words(measure))};
   const bool timed = measure == ProcureMeasure::run_time || measure == ProcureMeasure::step_time;
   const bool energy = measure == ProcureMeasure::energy;
   const auto number = [timed](double value) {
@@ -117,20 +83,31 @@ std::string bands_text(const Procurement& result, ProcureMeasure measure, const 
   double most = 0.0;
   for (const ProcureCluster& cluster : result.clusters)
     if (const auto band = band_of(measure, cluster)) most = std::max(most, band->high);
-  if (!(most > 0.0)) return "";
-  TextTable table{
-      {Align::left, Align::right, Align::right, Align::right, Align::left, Align::left}};
-  table.add({"cluster", "P10", energy ? "" : "forecast", "P90", "from 0", "kernels"});
+  if (!(most > 0.0)) return section;
+  AnswerTable table{{words_column("cluster"), number_column("P10"),
+                     number_column(energy ? "" : "forecast"), number_column("P90"),
+                     words_column("from 0"), words_column("kernels")}};
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
     const auto band = band_of(measure, cluster);
     if (!band) continue;
+    AnswerBar bar{band->low / most, band->high / most};
+    // Of energy the band alone: what the forecast counts of it differs from cluster to cluster.
+    bar.mark = energy ? -1.0 : band->middle / most;
+    bar.columns = 18;
     table.add({cut(cluster.name, 16), number(band->low), energy ? "to" : number(band->middle),
-               number(band->high), bar_of(*band, most, !energy),
-               std::string(name_of(cluster.evidence))});
+               number(band->high), bar, std::string(name_of(cluster.evidence))});
   }
-  return "\n" + toned(fmt::format("How sure: {}", measure_words(measure)), Tone::strong, style) +
-         "\n" + table.text(style) + overlap_text(result, measure, style);
+  section.blocks.emplace_back(std::move(table));
+  if (const auto ties = ties_with_first(result, measure)) {
+    std::string names;
+    for (const std::size_t i : *ties)
+      names += (names.empty() ? "" : ", ") + result.clusters[i].name;
+    section.blocks.emplace_back(
+        AnswerLine{names.empty() ? "The first is ahead of each other one, at least 90 % sure."
+                                 : fmt::format("The first and {} are a tie.", names)});
+  }
+  return section;
 }
 
 Json optional_number(const std::optional<Seconds>& value) {
@@ -163,22 +140,9 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"energy_high_kwh", end_of(cell.energy_kwh, &ProcureBand::high)}};
 }
 
-std::string not_compared_text(const std::vector<NotCompared>& list, const TextStyle& style) {
-  std::string text = "\n" + toned("Not compared", Tone::strong, style) + "\n";
-  for (const NotCompared& item : list)
-    text += hanging("  ", item.subject + ": " + item.what + ".", style);
-  return text + "\n";
-}
-
-}  // namespace
-
-namespace {
-
 std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
-
-}  // namespace
 
 AnswerHead procure_head(const Procurement& result) {
   AnswerHead head;
@@ -193,14 +157,16 @@ AnswerHead procure_head(const Procurement& result) {
     return head;
   }
   const ProcureCluster& first = result.clusters[result.ranking.front()];
-  const auto others = overlap_with_first(result, measure_of(result));
-  const bool tie = others && !others->empty();
+  const auto ties = ties_with_first(result, measure_of(result));
+  const bool tie = ties && !ties->empty();
   head.words = tie ? "TIE" : first.name;
-  head.sentence = tie ? fmt::format(
-                            "{} is ahead, but the bands of {} overlap with its band: treat "
-                            "this as a tie.",
-                            first.name, counted(others->size(), "other cluster"))
-                      : fmt::format("{} is ahead of all others.", first.name);
+  head.sentence =
+      tie ? fmt::format("{} has the best forecast, and {} with it.", first.name,
+                        ties->size() == 1 ? result.clusters[ties->front()].name + " is a tie"
+                                          : counted(ties->size(), "other cluster") + " are a tie")
+          : fmt::format("{} is ahead of {}.", first.name,
+                        result.ranking.size() == 2 ? result.clusters[result.ranking[1]].name
+                                                   : "all others");
   for (std::size_t i = 0; i < std::min<std::size_t>(4, result.ranking.size()); ++i) {
     const ProcureCluster& cluster = result.clusters[result.ranking[i]];
     const auto band = cluster.price_band;
@@ -213,35 +179,37 @@ AnswerHead procure_head(const Procurement& result) {
   return head;
 }
 
-std::string procure_text(const Procurement& result, const TextStyle& style) {
-  std::string text = head_text(procure_head(result), style);
+}  // namespace
+
+Answer procure_answer(const Procurement& result) {
+  Answer answer{procure_head(result)};
   if (result.left_out > 0)
-    text += hanging("  ",
-                    fmt::format("Interrupted: {} of {} clusters were not forecast and are missing "
-                                "below.",
-                                result.left_out, result.left_out + result.clusters.size()),
-                    style);
-  if (result.clusters.empty()) return text;
+    answer.add("", AnswerLine{fmt::format(
+                       "Interrupted: {} of {} clusters were not forecast and are missing below.",
+                       result.left_out, result.left_out + result.clusters.size())});
+  if (result.clusters.empty()) return answer;
   const ProcureMeasure measure = measure_of(result);
-  text += totals_text(result, style) + bands_text(result, measure, style);
-  if (measure != ProcureMeasure::energy) text += bands_text(result, ProcureMeasure::energy, style);
-  for (std::size_t i = 0; i < result.workloads.size(); ++i) text += workload_text(result, i, style);
-  text += "\n" + hanging("  ",
-                         result.searched
-                             ? "Each with the best plan of the default axes that leaves enough "
-                               "memory free, closed form."
-                             : "Each with the workload's own plan, data ranks as the machine "
-                               "leaves, closed form; --search takes the best plan of each.",
-                         style);
-  text += not_compared_text(result.not_compared, style);
-  bool priced = true;
-  for (const ProcureCluster& cluster : result.clusters) priced = priced && cluster.price_usd;
-  if (!priced)
-    text += hanging("  ",
-                    "Cost is unknown where a cluster says no operations.price, a workload says no "
-                    "training.tokens or one does not run.",
-                    style);
-  return text;
+  answer.add(fmt::format("All workloads one after the other, by {}", name_of(result.by)),
+             totals_table(result));
+  answer.add(bands_section(result, measure));
+  if (measure != ProcureMeasure::energy) answer.add(bands_section(result, ProcureMeasure::energy));
+  for (std::size_t i = 0; i < result.workloads.size(); ++i)
+    answer.add(result.workloads[i], workload_table(result, i));
+  answer.add("", AnswerLine{result.searched
+                                ? "Each with the best plan of the default axes that leaves enough "
+                                  "memory free, closed form."
+                                : "Each with the workload's own plan, data ranks as the machine "
+                                  "leaves, closed form; --search takes the best plan of each."});
+  AnswerSection left{"Not compared"};
+  for (const NotCompared& item : result.not_compared)
+    left.blocks.emplace_back(AnswerLine{item.what + ".", item.subject + ": "});
+  if (!std::all_of(result.clusters.begin(), result.clusters.end(),
+                   [](const ProcureCluster& cluster) { return cluster.price_usd.has_value(); }))
+    left.blocks.emplace_back(
+        AnswerLine{"Cost is unknown where a cluster says no operations.price, a workload says no "
+                   "training.tokens or one does not run."});
+  answer.add(std::move(left));
+  return answer;
 }
 
 std::string procure_json(const Procurement& result) {
@@ -267,7 +235,7 @@ std::string procure_json(const Procurement& result) {
   }
   Json ranking = Json::array();
   for (const std::size_t i : result.ranking) ranking.push_back(result.clusters[i].name);
-  const auto overlap = overlap_with_first(result, measure_of(result));
+  const auto overlap = ties_with_first(result, measure_of(result));
   Json names = Json::array();
   for (const std::size_t i : overlap.value_or(std::vector<std::size_t>{}))
     names.push_back(result.clusters[i].name);

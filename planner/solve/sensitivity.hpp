@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
-#include "planner/answer/head.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -61,9 +60,8 @@ struct Sensitivity {
 [[nodiscard]] Sensitivity sensitivity(const Scenario& scenario, SensitivityMetric metric,
                                       double by);
 
-[[nodiscard]] AnswerHead sensitivity_head(const Sensitivity& result);
-/// A tornado of bars. No line is longer than style.width.
-[[nodiscard]] std::string sensitivity_text(const Sensitivity& result, const TextStyle& style = {});
+/// A tornado of bars.
+[[nodiscard]] Answer sensitivity_answer(const Sensitivity& result);
 /// Schema sensitivity/1: planner/README.md, "Output".
 [[nodiscard]] std::string sensitivity_json(const Sensitivity& result);
 [[nodiscard]] std::string sensitivity_svg(const Sensitivity& result);

@@ -13,20 +13,17 @@
 namespace foretrain {
 namespace {
 
-constexpr int label_columns = 25;
-constexpr int change_columns = 9;
-
 // Pixels of the picture.
 constexpr double label_width = 210.0;
 constexpr double half_width = 220.0;
 constexpr double number_width = 70.0;
 constexpr double row_height = 26.0;
 constexpr double top = 70.0;
+constexpr double too_small_to_show = 5e-5;
 constexpr const char* colour_low = "#4c78a8";
 constexpr const char* colour_high = "#e4853b";
 
 std::string change_text(double share) {
-  constexpr double too_small_to_show = 5e-5;
   if (std::abs(share) < too_small_to_show) return "0.00 %";
   return fmt::format("{:+.2f} %", 100.0 * share);
 }
@@ -44,22 +41,28 @@ std::string base_text(const Sensitivity& result) {
   return text;
 }
 
-/// Bar of a change on its half of the row; less than nothing goes to the left.
-std::string bar_row(const SensitivityLever& lever, double scale, const TextStyle& style) {
-  const int cells = (style.width - label_columns - 2 * change_columns - 5) / 2;
-  const auto half = [&](bool left) {
-    const auto part = [&](double change) {
-      return (change < 0.0) == left && scale > 0.0 ? std::abs(change) / scale : 0.0;
-    };
-    const double length = std::max(part(lever.low_change), part(lever.high_change));
-    return left ? span_bar(1.0 - length, 1.0, cells, style) : span_bar(0.0, length, cells, style);
+/// Both changes on one axis; less than nothing goes to the left.
+AnswerBar bar_of(const SensitivityLever& lever, double scale) {
+  const auto at = [&](double change) {
+    const bool shown = scale > 0.0 && std::abs(change) >= too_small_to_show;
+    return shown ? 0.5 + 0.5 * change / scale : 0.5;
   };
-  std::string row = "  " + pad_right(lever.label, label_columns - 2) +
-                    pad_left(change_text(lever.low_change), change_columns) + " " +
-                    pad_left(change_text(lever.high_change), change_columns) + "  " + half(true) +
-                    "|" + half(false);
-  row.erase(row.find_last_not_of(' ') + 1);
-  return row + "\n";
+  AnswerBar bar{at(std::min({lever.low_change, lever.high_change, 0.0})),
+                at(std::max({lever.low_change, lever.high_change, 0.0}))};
+  bar.axis = 0.5;
+  return bar;
+}
+
+AnswerTable tornado_table(const Sensitivity& result) {
+  AnswerTable table{{words_column("input"),
+                     number_column(fmt::format("-{:.0f} %", 100.0 * result.by)),
+                     number_column(fmt::format("+{:.0f} %", 100.0 * result.by)),
+                     words_column("change, less to the left")}};
+  const double scale = widest(result);
+  for (const SensitivityLever& lever : result.levers)
+    table.add({lever.label, change_text(lever.low_change), change_text(lever.high_change),
+               bar_of(lever, scale)});
+  return table;
 }
 
 Json point_tree(const SensitivityPoint& point) {
@@ -78,8 +81,6 @@ std::string svg_bar(double change, double scale, double y, double offset, const 
       change < 0.0 ? middle - length : middle, y + offset, length, row_height / 2.0 - 4.0, colour);
 }
 
-}  // namespace
-
 AnswerHead sensitivity_head(const Sensitivity& result) {
   AnswerHead head;
   head.subject = result.name;
@@ -94,29 +95,26 @@ AnswerHead sensitivity_head(const Sensitivity& result) {
   return head;
 }
 
-std::string sensitivity_text(const Sensitivity& result, const TextStyle& style) {
-  std::string text = head_text(sensitivity_head(result), style) + "\n";
-  text += "  " + pad_right("input", label_columns - 2) +
-          pad_left(fmt::format("-{:.0f} %", 100.0 * result.by), change_columns) + " " +
-          pad_left(fmt::format("+{:.0f} %", 100.0 * result.by), change_columns) +
-          "  less           | more\n";
-  const double scale = widest(result);
-  for (const SensitivityLever& lever : result.levers) text += bar_row(lever, scale, style);
-  text += "\n";
+}  // namespace
+
+Answer sensitivity_answer(const Sensitivity& result) {
+  Answer answer{sensitivity_head(result)};
+  answer.add("", tornado_table(result));
+  AnswerSection notes;
   for (const SensitivityLever& lever : result.levers)
     if (std::abs(lever.high.factor - 1.0 - result.by) > 1e-9 ||
         std::abs(lever.low.factor - 1.0 + result.by) > 1e-9)
-      text +=
-          hanging("  ",
-                  fmt::format("{}: moved to {:.3f} and {:.3f} times, which the plan can divide.",
-                              lever.label, lever.low.factor, lever.high.factor),
-                  style);
+      notes.blocks.emplace_back(
+          AnswerLine{fmt::format("{}: moved to {:.3f} and {:.3f} times, which the plan can divide.",
+                                 lever.label, lever.low.factor, lever.high.factor)});
   for (const UnmovedInput& input : result.unmoved)
-    text += hanging("  ", fmt::format("{}: not moved, {}.", input.label, input.why), style);
-  return text + hanging("  ",
-                        "One input at a time, plan and everything else equal, closed form; "
-                        "interactions are not shown.",
-                        style);
+    notes.blocks.emplace_back(
+        AnswerLine{fmt::format("{}: not moved, {}.", input.label, input.why)});
+  notes.blocks.emplace_back(
+      AnswerLine{"One input at a time, plan and everything else equal, closed form; interactions "
+                 "are not shown."});
+  answer.add(std::move(notes));
+  return answer;
 }
 
 std::string sensitivity_json(const Sensitivity& result) {

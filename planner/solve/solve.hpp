@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "models/base/names.hpp"
-#include "planner/answer/head.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/search_limits.hpp"
-#include "planner/text/text_layout.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -84,10 +83,7 @@ struct SolveOptions {
 [[nodiscard]] SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions& options);
 
 /// @param source what stands behind a command's name to read the scenario again
-[[nodiscard]] AnswerHead solve_head(const SolveAnswer& answer, const std::string& source = {});
-/// No line is longer than style.width.
-[[nodiscard]] std::string solve_text(const SolveAnswer& answer, const TextStyle& style = {},
-                                     const std::string& source = {});
+[[nodiscard]] Answer solve_answer(const SolveAnswer& solved, const std::string& source = {});
 /// Schema solve/1: planner/README.md, "Output".
 [[nodiscard]] std::string solve_json(const SolveAnswer& answer);
 

@@ -33,6 +33,11 @@ inline constexpr Paint brown{"#8c6d46", "#b08f63", "137"};
 inline constexpr Paint slate{"#6b7a8f", "#8fa1ba", "103"};
 inline constexpr Paint ink{"#333333", "#c9ced4", "238"};
 inline constexpr Paint silver{"#b4b4b4", "#6a7078", "249"};
+
+/// Each of them once.
+inline constexpr std::array<Paint, 16> all{blue,   orange, green, vermilion, sky,  purple,
+                                           yellow, grey,   steel, sand,      mint, violet,
+                                           brown,  slate,  ink,   silver};
 }  // namespace palette
 
 /// The eight that stand for no category: curves, groups, marks.

@@ -12,6 +12,9 @@ namespace foretrain {
 /// Start of an SVG 1.1 document of that many pixels: light background, 12-pixel sans serif.
 [[nodiscard]] std::string svg_start(double width, double height);
 
+/// Attributes of a line of a grid.
+inline constexpr const char* svg_grid = "stroke=\"#dddddd\"";
+
 /// A line of text; `anchor` is start, middle or end; `more` goes into the tag as it is.
 [[nodiscard]] std::string svg_label(double x, double y, const char* anchor, const std::string& text,
                                     const std::string& more = "");

@@ -12,7 +12,7 @@
 #include "planner/answer/memory_part.hpp"
 #include "planner/answer/step_part.hpp"
 #include "planner/forecast/memory_svg.hpp"
-#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/network/fabric_picture.hpp"
@@ -257,22 +257,24 @@ TEST_CASE("palette: every part of the step has a colour", "[planner][palette]") 
 
 TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[planner][palette]") {
   const std::string svg = memory_svg(*report().prediction.memory, "example");
-  const std::string text = memory_text(*report().prediction.memory, {100, true, true});
+  const std::string text =
+      block_text(memory_section(*report().prediction.memory, StageOrder::pipeline).blocks.front(),
+                 {100, true, true});
   ReportPage page;
   page.sides.push_back({report(), std::nullopt});
   const std::string html = page_html(page);
   for (const MemoryPart& look : memory_parts()) {
     CAPTURE(look.key);
-    const std::string of_page =
-        fmt::format("[\"memory-{}\",\"{}\",\"{}\"]", look.key, look.paint.light, look.paint.dark);
-    CHECK(html.find(of_page) != std::string::npos);
+    CHECK(html.find(fmt::format("--memory-{}:{};", look.key, look.paint.light)) !=
+          std::string::npos);
+    CHECK(html.find(fmt::format("--memory-{}:{};", look.key, look.paint.dark)) !=
+          std::string::npos);
     if (heaviest_stage(*report().prediction.memory).*look.size <= GiB) continue;
     CHECK(svg.find(fmt::format("fill=\"{}\"", look.paint.light)) != std::string::npos);
     CHECK(text.find(fmt::format("38;5;{}m", look.paint.terminal)) != std::string::npos);
   }
   for (const std::string_view key : waterfall_keys())
-    CHECK(html.find(fmt::format("[\"part-{}\",\"{}\"", key, part_paint(key).light)) !=
-          std::string::npos);
+    CHECK(html.find(fmt::format("--part-{}:{};", key, part_paint(key).light)) != std::string::npos);
 }
 
 }  // namespace foretrain

@@ -16,10 +16,9 @@
 #include "planner/explain/explain.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/forecast/fit_text.hpp"
+#include "planner/forecast/fit_answer.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
-#include "planner/forecast/report_markdown.hpp"
-#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/search/plan_report.hpp"
@@ -159,7 +158,7 @@ TEST_CASE("by default plans leave a twentieth of the memory, and their band's up
     CHECK(judge_fit(found.report.scenario).verdict == FitVerdict::fits);
   }
   CHECK(report.result.rejected.count("headroom") == 1);
-  CHECK(plan_text(report).find("memory 95.0 %") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("memory 95.0 %") != std::string::npos);
 }
 
 TEST_CASE("solve gpus: what it answers has a time and keeps the deadline", "[planner][solve]") {
@@ -348,7 +347,7 @@ TEST_CASE("fit says what the band says: nothing free is never FITS", "[planner][
   const FitReport brim = judge_fit(seventy(brimful()));
   CHECK(brim.memory->peak == brim.memory->usable);
   CHECK(brim.verdict == FitVerdict::fits_barely);
-  const std::string text = fit_text(brim, {});
+  const std::string text = answer_text(fit_answer(brim));
   CHECK(text.find("FITS BARELY") != std::string::npos);
   CHECK(text.find("0 B free") == std::string::npos);
   CHECK(text.find(", 0.0") == std::string::npos);

@@ -7,7 +7,6 @@
 #include "planner/cli/ask/cluster_fit_command.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
@@ -22,9 +21,6 @@ namespace {
 struct ClusterCommandOptions {
   ClusterRunOptions run;
   std::string svg;
-  std::string html;
-  bool brief = false;
-  bool csv = false;
 };
 
 /// Until the first signal.
@@ -46,15 +42,6 @@ std::vector<ScheduledStretch> drawn_schedule(const ClusterFile& file) {
   return sample.complete ? std::move(sample.schedule) : std::vector<ScheduledStretch>{};
 }
 
-std::string report_of(const ClusterCommandOptions& options, const ClusterFile& file,
-                      const QueueSummary& summary) {
-  const TextStyle style = options.run.out.empty() ? output_style() : TextStyle{};
-  if (options.brief) return brief_answer(cluster_head(file, summary), options.run.json, style);
-  if (options.run.json) return cluster_json(file, summary);
-  if (options.csv) return cluster_csv(file, summary);
-  return cluster_text(file, summary, style);
-}
-
 int show_queue(const ClusterCommandOptions& options) {
   const ClusterFile file = read_cluster(options.run.scenario);
   const auto summary = simulated_queue(file, options.run);
@@ -63,24 +50,26 @@ int show_queue(const ClusterCommandOptions& options) {
     return Interruption::exit_code();
   }
   if (!options.svg.empty()) write_file(options.svg, cluster_svg(file, *summary));
-  if (!options.html.empty())
-    write_file(options.html, cluster_html(file, *summary, drawn_schedule(file)));
-  const int delivered = deliver(report_of(options, file, *summary), options.run.out);
+  const AnswerForms forms{"queue of a cluster", [&] { return cluster_json(file, *summary); },
+                          [&] { return cluster_csv(file, *summary); }};
+  const int delivered = deliver_answer(options.run.output, forms, [&] {
+    return cluster_answer(
+        file, *summary,
+        options.run.output.html.empty() ? std::vector<ScheduledStretch>{} : drawn_schedule(file));
+  });
   if (delivered != exit_ok) return delivered;
   return summary->stopped ? Interruption::exit_code() : int{exit_ok};
 }
 
 int run_cluster(const ClusterCommandOptions& options) {
-  if (options.run.json && options.csv) throw UsageError("--json and --csv exclude each other");
   const int asked = static_cast<int>(!options.run.hosts.empty()) +
                     static_cast<int>(!options.run.wait.empty()) +
                     static_cast<int>(!options.run.deadlines.empty());
   if (asked == 0) return show_queue(options);
   if (asked > 1) throw UsageError("--hosts, --wait and --deadlines exclude each other");
-  if (options.csv || !options.svg.empty() || !options.html.empty())
+  if (options.run.output.csv || !options.svg.empty())
     throw UsageError(
-        "--csv, --svg and --html show one number of hosts: leave --hosts, --wait and --deadlines "
-        "out");
+        "--csv and --svg show one number of hosts: leave --hosts, --wait and --deadlines out");
   return show_hosts(options.run);
 }
 
@@ -109,16 +98,11 @@ Command add_cluster_command(CLI::App& program) {
   app->add_option("--deadlines", options->run.deadlines,
                   "Fewest hosts on which that share of deadlines is met: \"95 %\", \"CLASS 95 %\"")
       ->type_name("GOAL");
-  app->add_flag(
-      "--json", options->run.json,
-      "Print JSON, schema cluster/1 (with --hosts, --wait or --deadlines cluster-hosts/1)");
-  app->add_flag("--csv", options->csv, "Print CSV, a row per class");
   app->add_option("--svg", options->svg, "Draw hosts and queue over time into FILE.svg")
       ->type_name("FILE");
-  app->add_option("--html", options->html, "Write a page to read and share into FILE.html")
-      ->type_name("FILE");
-  add_report_output(*app, options->run.out, {"--svg", "--html"});
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->run.output,
+                    "schema cluster/1 (with --hosts, --wait or --deadlines cluster-hosts/1)",
+                    {"--svg"}, "a row per class");
   add_scenario_options(*app, options->run.scenario);
   app->footer(
       "Examples:\n"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/text/number_range.hpp"
@@ -89,9 +88,9 @@ int show_hosts(const ClusterRunOptions& options) {
     return read_cluster(other);
   };
   const HostsStudy study = studied_hosts(options, file, file_with);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const int delivered =
-      deliver(options.json ? hosts_study_json(study) : hosts_study_text(study, style), options.out);
+  const int delivered = deliver_answer(
+      options.output, {"queue of a cluster", [&] { return hosts_study_json(study); }},
+      [&] { return hosts_answer(study); });
   if (delivered != exit_ok) return delivered;
   if (study.stopped) return Interruption::exit_code();
   return study.goal && !study.fewest ? int{exit_infeasible} : int{exit_ok};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "sim/queue/queue_study.hpp"
@@ -18,8 +19,7 @@ struct ClusterRunOptions {
   std::string hosts;      ///< list of numbers, or empty
   std::string wait;       ///< a goal, or empty
   std::string deadlines;  ///< a goal, or empty
-  std::string out;
-  bool json = false;
+  AnswerOutput output;
 };
 
 /// The file, or standard input where that is "-". @throws ScenarioError, UsageError

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/scenario_sides.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/page/compare.hpp"
+#include "planner/page/report_page.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -23,11 +23,7 @@ struct CompareOptions {
   ScenarioOptions scenario;  ///< its file is not used
   std::string engine = "closed-form";
   std::string flops = "full";
-  std::string out;
-  bool json = false;
-  bool brief = false;
-  bool csv = false;
-  bool markdown = false;
+  AnswerOutput output;
   bool all = false;
 };
 
@@ -58,14 +54,10 @@ std::optional<std::vector<Report>> reports_of(const CompareOptions& options) {
   return reports;
 }
 
-std::string rendered(const Comparison& comparison, const CompareOptions& options) {
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  if (options.brief) return brief_answer(comparison_head(comparison), options.json, style);
-  if (options.json) return comparison_json(comparison);
-  if (options.csv) return comparison_csv(comparison);
-  if (options.markdown) return comparison_markdown(comparison);
-  return comparison_text(comparison, options.all ? CatalogValues::listed : CatalogValues::counted,
-                         style);
+std::string page_of(const Comparison& comparison) {
+  ReportPage page;
+  for (const Report& report : comparison.reports) page.sides.push_back(page_side(report));
+  return page_html(page);
 }
 
 int run_compare(const CompareOptions& options) {
@@ -75,9 +67,15 @@ int run_compare(const CompareOptions& options) {
     return Interruption::exit_code();
   }
   const Comparison comparison = compare(std::move(*reports));
-  const int delivered = deliver(rendered(comparison, options), options.out);
+  const AnswerForms forms{"comparison", [&] { return comparison_json(comparison); },
+                          [&] { return comparison_csv(comparison); },
+                          [&] { return page_of(comparison); }};
+  const int delivered = deliver_answer(options.output, forms, [&] {
+    return comparison_answer(comparison,
+                             options.all ? CatalogValues::listed : CatalogValues::counted);
+  });
   if (delivered != exit_ok || comparison.feasible()) return delivered;
-  if (options.json || options.csv || !options.out.empty())
+  if (options.output.json || options.output.csv || !options.output.out.empty())
     for (std::size_t side = 0; side < comparison.reports.size(); ++side)
       for (const Infeasible& reason : comparison.reports[side].prediction.reasons)
         write_diagnostic("infeasible: " + side_name(side) + ": " + reason.message);
@@ -96,14 +94,8 @@ Command add_compare_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
-  auto* json = app->add_flag("--json", options->json, "Print JSON, schema comparison/1");
-  auto* csv = app->add_flag("--csv", options->csv, "Print CSV, one row per number");
-  auto* markdown = app->add_flag("--markdown", options->markdown, "Print Markdown tables");
-  json->excludes(csv)->excludes(markdown);
-  csv->excludes(markdown);
+  add_answer_output(*app, options->output, "schema comparison/1", {}, "one row per number");
   app->add_flag("--all", options->all, "List the catalog values that differ, too");
-  add_report_output(*app, options->out);
-  add_brief_option(*app, options->brief);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"

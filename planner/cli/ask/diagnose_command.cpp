@@ -9,8 +9,7 @@
 #include "calibration/diagnosis/logged_job.hpp"
 #include "calibration/training_logs/read_training_log.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/cli/output_file.hpp"
-#include "planner/cli/terminal.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -22,9 +21,7 @@ struct DiagnoseOptions {
   std::vector<std::string> files;  ///< logs; the last one may be a scenario
   ScenarioOptions scenario;
   std::vector<std::string> fill;
-  std::string html;
-  std::string out;
-  bool json = false;
+  AnswerOutput output;
 };
 
 /// A scenario stands at the end, with the ending of one.
@@ -96,10 +93,8 @@ int run_diagnose(DiagnoseOptions options) {
   else
     take_scenario(options, report);
   report.diagnosis = diagnose(report.log, report.job);
-  if (!options.html.empty()) write_file(options.html, diagnosis_html(report));
-  if (options.json) return deliver(diagnosis_json(report), options.out);
-  return deliver(diagnosis_text(report, options.out.empty() ? output_style() : TextStyle{}),
-                 options.out);
+  return deliver_answer(options.output, {"diagnosis", [&] { return diagnosis_json(report); }},
+                        [&] { return diagnosis_answer(report); });
 }
 
 }  // namespace
@@ -114,9 +109,7 @@ Command add_diagnose_command(CLI::App& program) {
   app->add_option("--fill", options->fill,
                   "What the log leaves open, by a key of its record: --fill model.layers=32")
       ->type_name("KEY=VALUE");
-  app->add_flag("--json", options->json, "Print JSON, schema diagnosis/1");
-  app->add_option("--html", options->html, "Write a page with pictures, too")->type_name("FILE");
-  add_report_output(*app, options->out, {"--html"});
+  add_answer_output(*app, options->output, "schema diagnosis/1");
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from\n"

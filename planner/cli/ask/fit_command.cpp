@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "models/grid/process_grid.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/forecast/fit_answer.hpp"
 #include "planner/forecast/fit_json.hpp"
-#include "planner/forecast/fit_text.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/serving/serving_fit.hpp"
@@ -25,11 +25,9 @@ struct FitOptions {
   std::optional<int> stage;
   std::optional<int> rank;
   std::string svg;
-  std::string out;
+  AnswerOutput output;
   bool timeline = false;
   bool serve = false;
-  bool json = false;
-  bool brief = false;
 };
 
 /// The stage that was asked for, by its number or by a rank on it.
@@ -62,9 +60,9 @@ int fit_serving(const FitOptions& options) {
     throw UsageError("fit --serve takes a scenario with --set, --json and --out alone");
   const ServingFit report =
       judge_serving_fit(read_scenario(options.source.scenario, Purpose::serving));
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const int delivered = deliver(
-      options.json ? serving_fit_json(report) : serving_fit_text(report, style), options.out);
+  const int delivered = deliver_answer(
+      options.output, {"memory of serving", [&] { return serving_fit_json(report); }},
+      [&] { return serving_fit_answer(report); });
   if (delivered != exit_ok) return delivered;
   return report.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
 }
@@ -75,16 +73,12 @@ int fit(const FitOptions& options) {
   const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const std::string source = source_words(options.source);
   const int delivered =
-      deliver(options.brief  ? brief_answer(fit_head(report, source), options.json, style)
-              : options.json ? fit_json(report, view)
-                             : fit_text(report, view, style, source),
-              options.out);
+      deliver_answer(options.output, {"memory", [&] { return fit_json(report, view); }},
+                     [&] { return fit_answer(report, view, source_words(options.source)); });
   if (delivered != exit_ok) return delivered;
   if (report.memory && report.memory->fits()) return exit_ok;
-  if (options.json || !options.out.empty()) {
+  if (options.output.json || !options.output.out.empty()) {
     for (const Infeasible& reason : report.reasons)
       write_diagnostic("infeasible: " + reason.message);
     if (report.memory) write_diagnostic("infeasible: " + memory_verdict(*report.memory));
@@ -110,12 +104,10 @@ Command add_fit_command(CLI::App& program) {
                 "Show the memory timeline of the stage over a step");
   app->add_flag("--serve", options->serve,
                 "Memory of the scenario's `serving`: weights, cache, what concurrency fits");
-  app->add_flag("--json", options->json,
-                "Print JSON, schema memory/1 (with --serve serving-memory/1)");
   app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
-  add_report_output(*app, options->out, {"--svg"});
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output, "schema memory/1 (with --serve serving-memory/1)",
+                    {"--svg"});
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"

@@ -2,8 +2,8 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
@@ -23,9 +23,7 @@ struct GoodputCommandOptions {
   int threads = 0;
   std::optional<std::uint64_t> seed;
   std::string svg;
-  std::string out;
-  bool json = false;
-  bool brief = false;
+  AnswerOutput output;
 };
 
 /// Until the first signal.
@@ -50,13 +48,9 @@ int show_goodput(const GoodputCommandOptions& options) {
     else
       write_diagnostic("no picture: goodput is unknown, or was not simulated");
   }
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const std::string source = source_words(options.scenario);
   const int delivered =
-      deliver(options.brief  ? brief_answer(goodput_head(study, source), options.json, style)
-              : options.json ? goodput_json(study)
-                             : goodput_text(study, style, source),
-              options.out);
+      deliver_answer(options.output, {"goodput of a run", [&] { return goodput_json(study); }},
+                     [&] { return goodput_answer(study, source_words(options.scenario)); });
   if (delivered != exit_ok) return delivered;
   if (study.stopped) return Interruption::exit_code();
   return study.report.prediction.feasible() ? exit_ok : exit_infeasible;
@@ -81,9 +75,7 @@ Command add_goodput_command(CLI::App& program) {
       ->check(CLI::Range(1, 256))
       ->type_name("N");
   app->add_option("--svg", options->svg, "Draw one simulated run into FILE.svg")->type_name("FILE");
-  app->add_flag("--json", options->json, "Print JSON, schema goodput/1");
-  add_report_output(*app, options->out, {"--svg"});
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output, "schema goodput/1", {"--svg"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
@@ -90,15 +89,6 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
   return report;
 }
 
-std::string rendered(const PlanReport& report, const PlanOptions& options) {
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const std::string source = source_words(options.scenario);
-  if (options.brief) return brief_answer(plan_head(report, source), options.json, style);
-  if (options.json) return plan_json(report);
-  if (options.csv) return plan_csv(report);
-  return plan_text(report, style, options.waterfalls ? PlanBars::all : PlanBars::winner, source);
-}
-
 int run_plan(const PlanOptions& options) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
@@ -107,14 +97,19 @@ int run_plan(const PlanOptions& options) {
   const SearchSpace space = space_of(options, scenario);
   search.limits = limits_of(options, scenario.job);
   const PlanReport report = searched(options, scenario, space, search);
-  const int delivered = deliver(rendered(report, options), options.out);
+  const AnswerForms forms{"plan", [&] { return plan_json(report); },
+                          [&] { return plan_csv(report); }};
+  const int delivered = deliver_answer(options.output, forms, [&] {
+    return plan_answer(report, options.waterfalls ? PlanBars::all : PlanBars::winner,
+                       source_words(options.scenario));
+  });
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
   if (!report.plans.empty()) {
     emit(options, report, number);
     return exit_ok;
   }
-  if (options.json || options.csv || !options.out.empty())
+  if (options.output.json || options.output.csv || !options.output.out.empty())
     write_diagnostic("infeasible: none of the combinations that were tried fits");
   return exit_infeasible;
 }
@@ -130,14 +125,10 @@ Command add_plan_command(CLI::App& program) {
   add_space_options(*app, *options);
   add_limit_options(*app, *options);
   add_search_options(*app, *options);
-  auto* json = app->add_flag("--json", options->json, "Print JSON, schema plan/1");
-  auto* csv = app->add_flag("--csv", options->csv, "Print CSV, one row per plan");
-  json->excludes(csv);
   app->add_option("--emit", options->emit, "Write plan N as a scenario that extends this one")
       ->expected(2)
       ->type_name("N FILE");
-  add_report_output(*app, options->out);
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output, "schema plan/1", {}, "one row per plan");
   guard_outputs(*app, FileUse::to_edit, {"--emit"});
   app->add_flag("--waterfalls", options->waterfalls,
                 "Draw where every plan's step goes, not only "

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "planner/cli/head_options.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/study_commands.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/usage_error.hpp"
 
@@ -22,12 +20,9 @@ struct ProcureCommandOptions {
   ScenarioOptions scenario;  ///< its file is not used
   RoomOptions room;
   std::string by = "time";
-  std::string out;
+  AnswerOutput output;
   int threads = 2;
   bool search = false;
-  bool json = false;
-  bool brief = false;
-  bool csv = false;
 };
 
 std::vector<Scenario> scenarios_of(const std::vector<std::string>& files,
@@ -70,12 +65,10 @@ int run_procure(const ProcureCommandOptions& options) {
   const Procurement result = procure(
       clusters, workloads,
       {by, options.search, options.threads, room_limits(options.room), &Interruption::noted()});
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const std::string text = options.brief  ? brief_answer(procure_head(result), options.json, style)
-                           : options.json ? procure_json(result)
-                           : options.csv  ? procure_csv(result)
-                                          : procure_text(result, style);
-  const int delivered = deliver(text, options.out);
+  const AnswerForms forms{"procurement", [&] { return procure_json(result); },
+                          [&] { return procure_csv(result); }};
+  const int delivered =
+      deliver_answer(options.output, forms, [&] { return procure_answer(result); });
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
   const bool any = std::any_of(result.clusters.begin(), result.clusters.end(),
@@ -100,10 +93,7 @@ Command add_procure_command(CLI::App& program) {
   app->add_flag("--search", options->search, "Take the best plan of every cell");
   add_room_options(*app, options->room, "with --search: ");
   app->add_option("--threads", options->threads, "Threads (default: 2)")->type_name("N");
-  auto* json = app->add_flag("--json", options->json, "Print JSON, schema procure/1");
-  app->add_flag("--csv", options->csv, "Print CSV, one row per cell")->excludes(json);
-  add_report_output(*app, options->out);
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output, "schema procure/1", {}, "one row per cell");
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

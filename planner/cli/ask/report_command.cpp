@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/too_large.hpp"
 #include "planner/cli/ask/report_command.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
@@ -32,20 +31,6 @@ struct ReportOptions {
   int plans = 0;
   std::string gpus;
 };
-
-PageSide page_side(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
-  PageSide side{evaluate(scenario, convention, engine), std::nullopt};
-  side.report.budget = judge_budget(side.report);
-  if (!side.report.prediction.feasible()) side.report.budget.clear();
-  const Job& job = side.report.scenario.job;
-  if (!side.report.prediction.step) return side;
-  try {
-    side.path = step_path(job, stage_layout(job.model, job.parallel), Detail::pass);
-  } catch (const TooLarge& error) {
-    write_diagnostic(std::string("no picture of the step: ") + error.what());
-  }
-  return side;
-}
 
 /// The search that --plans asks for, from the first scenario, with the place of its own plan.
 std::optional<PlanReport> searched(const ReportOptions& options, const Scenario& scenario) {
@@ -74,7 +59,9 @@ int report(const ReportOptions& options) {
   const EngineKind engine = fast_engine_value(options.engine);
   ReportPage page;
   for (const Scenario& scenario : read_sides(options.files, options.scenario))
-    page.sides.push_back(page_side(scenario, convention, engine));
+    page.sides.push_back(page_side(evaluate(scenario, convention, engine)));
+  for (const PageSide& side : page.sides)
+    if (!side.not_drawn.empty()) write_diagnostic("no picture of the step: " + side.not_drawn);
   page.plans = searched(options, page.sides.front().report.scenario);
   int delivered = exit_ok;
   if (!options.html.empty())

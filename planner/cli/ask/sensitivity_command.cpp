@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "planner/cli/head_options.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/search/best_plan.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/limit_text.hpp"
@@ -19,10 +18,8 @@ struct SensitivityOptions {
   std::string by = "10 %";
   std::string metric = "time";
   std::string svg;
-  std::string out;
+  AnswerOutput output;
   bool search = false;
-  bool json = false;
-  bool brief = false;
 };
 
 int run_sensitivity(const SensitivityOptions& options) {
@@ -39,11 +36,8 @@ int run_sensitivity(const SensitivityOptions& options) {
   }
   const Sensitivity result = sensitivity(scenario, metric, by);
   if (!options.svg.empty()) write_file(options.svg, sensitivity_svg(result));
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  if (options.brief)
-    return deliver(brief_answer(sensitivity_head(result), options.json, style), options.out);
-  return deliver(options.json ? sensitivity_json(result) : sensitivity_text(result, style),
-                 options.out);
+  return deliver_answer(options.output, {"sensitivity", [&] { return sensitivity_json(result); }},
+                        [&] { return sensitivity_answer(result); });
 }
 
 }  // namespace
@@ -60,9 +54,7 @@ Command add_sensitivity_command(CLI::App& program) {
   app->add_option("--metric", options->metric, "What is ranked: time or cost")->type_name("NAME");
   app->add_flag("--search", options->search, "Take the best plan instead of the scenario's");
   app->add_option("--svg", options->svg, "Draw the tornado into FILE.svg")->type_name("FILE.svg");
-  app->add_flag("--json", options->json, "Print JSON, schema sensitivity/1");
-  add_report_output(*app, options->out, {"--svg"});
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output, "schema sensitivity/1", {"--svg"});
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "

@@ -2,12 +2,10 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/study_commands.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/usage_error.hpp"
 
@@ -17,12 +15,9 @@ namespace {
 struct ServeOptions {
   ScenarioOptions scenario;
   std::optional<int> seed;
-  std::string out;
+  AnswerOutput output;
   bool fewest = false;
   bool pareto = false;
-  bool json = false;
-  bool brief = false;
-  bool csv = false;
 };
 
 Scenario read_serving(const ServeOptions& options) {
@@ -31,23 +26,19 @@ Scenario read_serving(const ServeOptions& options) {
   return read_scenario(wanted, Purpose::serving);
 }
 
-int show_serving(const ServeOptions& options, const Scenario& scenario, const TextStyle& style) {
+int show_serving(const ServeOptions& options, const Scenario& scenario) {
   const Interruption guard;
   const ServingReport report = study_serving(scenario, &Interruption::noted());
-  std::string text;
-  if (options.brief)
-    text = brief_answer(serving_head(report), options.json, style);
-  else if (options.json)
-    text = serving_json(report);
-  else
-    text = options.csv ? serving_csv(report) : serving_text(report, style);
-  const int delivered = deliver(text, options.out);
+  const AnswerForms forms{"serving", [&] { return serving_json(report); },
+                          [&] { return serving_csv(report); }};
+  const int delivered =
+      deliver_answer(options.output, forms, [&] { return serving_answer(report); });
   if (delivered != exit_ok) return delivered;
   if (report.stopped) return Interruption::exit_code();
   return report.ready.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
 }
 
-int show_search(const ServeOptions& options, const Scenario& scenario, const TextStyle& style) {
+int show_search(const ServeOptions& options, const Scenario& scenario) {
   if (options.fewest && !scenario.serving->goals.any())
     throw UsageError(
         "--fewest needs goals: --set serving.goals.ttft=\"1 s\" --set serving.goals.tpot=\"30 "
@@ -55,14 +46,13 @@ int show_search(const ServeOptions& options, const Scenario& scenario, const Tex
   const Interruption guard;
   const ServingSearch search = options.fewest ? fewest_gpus(scenario, &Interruption::noted())
                                               : serving_pareto(scenario, &Interruption::noted());
-  const char* const question = options.fewest ? "fewest" : "pareto";
-  std::string text;
-  if (options.json)
-    text = serving_search_json(scenario, search, question);
-  else
-    text = options.fewest ? fewest_text(scenario, search, style)
-                          : pareto_text(scenario, search, style);
-  const int delivered = deliver(text, options.out);
+  const int delivered = deliver_answer(
+      options.output,
+      {"serving",
+       [&] { return serving_search_json(scenario, search, options.fewest ? "fewest" : "pareto"); }},
+      [&] {
+        return options.fewest ? fewest_answer(scenario, search) : pareto_answer(scenario, search);
+      });
   if (delivered != exit_ok) return delivered;
   if (search.stopped) return Interruption::exit_code();
   const bool found =
@@ -71,15 +61,13 @@ int show_search(const ServeOptions& options, const Scenario& scenario, const Tex
 }
 
 int run_serve(const ServeOptions& options) {
-  if (options.json && options.csv) throw UsageError("--json and --csv exclude each other");
   if (options.fewest && options.pareto)
     throw UsageError("--fewest and --pareto exclude each other");
   const bool search = options.fewest || options.pareto;
-  if (options.csv && search)
+  if (options.output.csv && search)
     throw UsageError("--csv lists the requests of one deployment: leave --fewest and --pareto out");
   const Scenario scenario = read_serving(options);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return search ? show_search(options, scenario, style) : show_serving(options, scenario, style);
+  return search ? show_search(options, scenario) : show_serving(options, scenario);
 }
 
 }  // namespace
@@ -99,11 +87,9 @@ Command add_serve_command(CLI::App& program) {
   app->add_option("--seed", options->seed, "The same as --set serving.seed=N")
       ->check(CLI::Range(0, 2147483647))
       ->type_name("N");
-  app->add_flag("--json", options->json,
-                "Print JSON, schema serving/1 (with --fewest or --pareto serving-search/1)");
-  app->add_flag("--csv", options->csv, "Print CSV, a row per request");
-  add_report_output(*app, options->out);
-  add_brief_option(*app, options->brief);
+  add_answer_output(*app, options->output,
+                    "schema serving/1 (with --fewest or --pareto serving-search/1)", {},
+                    "a row per request");
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

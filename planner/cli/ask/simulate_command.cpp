@@ -4,21 +4,19 @@
 #include <optional>
 #include <vector>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/ask/step_views.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/budget.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_csv.hpp"
-#include "planner/forecast/report_head.hpp"
 #include "planner/forecast/report_json.hpp"
-#include "planner/forecast/report_markdown.hpp"
-#include "planner/forecast/report_text.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/page/report_page.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -30,15 +28,14 @@ struct SimulateOptions {
   std::string flops = "full";
   StepViewOptions views;
   EventCliOptions event;
-  std::string out;
-  bool json = false;
-  bool csv = false;
-  bool markdown = false;
+  AnswerOutput output;
+  bool full = false;
   bool strict = false;
-  HeadOptions head;
 
   /// Nobody sees the text report with its verdicts.
-  [[nodiscard]] bool silent() const { return json || csv || !out.empty() || views.text_chart(); }
+  [[nodiscard]] bool silent() const {
+    return output.json || output.csv || !output.out.empty() || views.text_chart();
+  }
 };
 
 /// What charts and traces show; absent where nobody wants any or the plan cannot run.
@@ -55,20 +52,25 @@ struct Played {
   std::vector<TraceCounter> counters;
 };
 
-std::string rendered(const Report& report, const Played& played, const SimulateOptions& options) {
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
+int print(const Report& report, const Played& played, const SimulateOptions& options) {
+  const AnswerOutput& output = options.output;
   std::string chart;
   if (played.path)
-    chart = make_step_views(report, *played.path, options.views, style, played.counters);
+    chart = make_step_views(report, *played.path, options.views, output.style(), played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
-  if (options.head.brief && options.json)
-    return head_json(report_head(report, source_words(options.source)));
-  if (options.json) return report_json(report);
-  if (options.csv) return report_csv({report});
-  if (options.markdown) return report_markdown(report);
-  if (!chart.empty()) return chart;
-  return report_text(report, style, options.head.length(), source_words(options.source));
+  const bool in_words = !output.json && !output.csv && !output.markdown && !output.brief;
+  if (!chart.empty() && in_words) return deliver(chart, output.out);
+  const AnswerForms forms{"forecast", [&] { return report_json(report); },
+                          [&] { return report_csv({report}); },
+                          [&] {
+                            return page_html({{page_side(report)}, std::nullopt});
+                          }};
+  const bool full = options.full || output.markdown;
+  return deliver_answer(output, forms, [&] {
+    return report_answer(report, full ? ReportLength::full : ReportLength::screen,
+                         source_words(options.source));
+  });
 }
 
 /// JSON, CSV and charts have no place for verdicts: they go where people look.
@@ -92,7 +94,7 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
   report.budget = judge_budget(report);
   const bool feasible = report.prediction.feasible();
   if (!feasible) report.budget.clear();
-  const int delivered = deliver(rendered(report, played, options), options.out);
+  const int delivered = print(report, played, options);
   if (options.silent()) tell_budget(report);
   if (delivered != exit_ok) return delivered;
   if (!feasible) {
@@ -107,7 +109,8 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
 }
 
 int simulate_beside(const SimulateOptions& options) {
-  if (options.csv || options.markdown || options.views.wanted() || !options.event.heat.empty())
+  if (options.output.csv || options.output.markdown || options.views.wanted() ||
+      !options.event.heat.empty())
     throw UsageError("--neighbour prints text or --json: take the other outputs out");
   SourceOptions neighbour = options.source;
   neighbour.scenario.file = options.event.neighbour;
@@ -124,9 +127,9 @@ int simulate_beside(const SimulateOptions& options) {
     return exit_infeasible;
   }
   const auto& report = std::get<NeighbourReport>(*result);
-  if (options.json) return deliver(neighbour_json(report), options.out);
-  return deliver(neighbour_text(report, options.out.empty() ? output_style() : TextStyle{}),
-                 options.out);
+  return deliver(
+      options.output.json ? neighbour_json(report) : neighbour_text(report, options.output.style()),
+      options.output.out);
 }
 
 int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
@@ -136,7 +139,7 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
       simulate_events(read_scenario(options.source), convention, options.event, options.views);
   EventReport& event = simulation.event;
   if (simulation.interrupted) {
-    (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.out);
+    (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.output.out);
     return Interruption::exit_code();
   }
   if (event.run && !options.silent()) write_diagnostic("simulated " + played_text(event));
@@ -166,13 +169,9 @@ Command add_simulate_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
-  auto* json = app->add_flag("--json", options->json, "Print JSON, schema prediction/1");
-  auto* csv = app->add_flag("--csv", options->csv, "Print one header row and one row of CSV");
-  auto* markdown = app->add_flag("--markdown", options->markdown, "Print Markdown tables");
-  json->excludes(csv)->excludes(markdown);
-  csv->excludes(markdown);
-  add_report_output(*app, options->out);
-  add_head_options(*app, options->head);
+  add_answer_output(*app, options->output, "schema prediction/1", {}, "one header row and one row");
+  app->add_flag("--full", options->full, "Print everything, not just what fits on a screen")
+      ->excludes("--brief");
   app->add_flag("--strict", options->strict,
                 "Exit with 5 when a number lies outside the calibrated range");
   add_step_view_options(*app, options->views);
@@ -195,7 +194,8 @@ Command add_simulate_command(CLI::App& program) {
       "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
       "5 outside the calibrated range under --strict.");
   return {app, [app, options] {
-            const bool other_form = options->json || options->csv || options->markdown;
+            const AnswerOutput& output = options->output;
+            const bool other_form = output.json || output.csv || output.markdown;
             return simulate(*options,
                             check_step_views(*app, options->views, options->engine, other_form));
           }};

@@ -5,11 +5,10 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/head_options.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
@@ -32,13 +31,11 @@ struct SolveCommandOptions {
   std::string against;
   std::string wait;
   std::string deadlines;
-  std::string out;
+  AnswerOutput output;
   std::optional<int> most_gpus;
   std::optional<double> time_limit;
   int threads = 2;
   bool search = false;
-  bool brief = false;
-  bool json = false;
 };
 
 /// Options that only some questions know.
@@ -154,25 +151,21 @@ int solve_hosts(const SolveCommandOptions& options) {
   wanted.threads = options.threads;
   wanted.wait = options.wait;
   wanted.deadlines = options.deadlines;
-  wanted.out = options.out;
-  wanted.json = options.json;
+  wanted.output = options.output;
   return show_hosts(wanted);
 }
 
 int run_solve(const SolveCommandOptions& options) {
   if (options.question == name_of(SolveFor::hosts)) return solve_hosts(options);
   const SolveAnswer answer = answer_of(options);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const std::string source = source_words(options.scenario);
-  const std::string text = options.brief
-                               ? brief_answer(solve_head(answer, source), options.json, style)
-                           : options.json ? solve_json(answer)
-                                          : solve_text(answer, style, source);
-  const int delivered = deliver(text, options.out);
+  const int delivered =
+      deliver_answer(options.output, {"answer", [&] { return solve_json(answer); }},
+                     [&] { return solve_answer(answer, source_words(options.scenario)); });
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
   if (answer.found) return delivered;
-  if (options.json || !options.out.empty()) write_diagnostic("infeasible: " + answer.sentence);
+  if (options.output.json || !options.output.out.empty())
+    write_diagnostic("infeasible: " + answer.sentence);
   return exit_infeasible;
 }
 
@@ -205,9 +198,7 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
   app.add_flag("--search", options.search,
                "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
   app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
-  app.add_flag("--json", options.json, "Print JSON, schema solve/1");
-  add_report_output(app, options.out);
-  add_brief_option(app, options.brief);
+  add_answer_output(app, options.output, "schema solve/1");
 }
 
 }  // namespace

@@ -27,4 +27,7 @@ inline constexpr double least_likelihood = 0.03;
 /// A time that may be negative, in the units of a step or of a run.
 [[nodiscard]] std::string signed_seconds(double seconds);
 
+/// Step times over the run, with the forecast's band behind them; empty where the log has none.
+[[nodiscard]] std::string series_svg(const DiagnosisReport& report);
+
 }  // namespace foretrain

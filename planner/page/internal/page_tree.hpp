@@ -19,7 +19,6 @@ inline constexpr std::size_t most_page_spans = 40'000;
 [[nodiscard]] Json side_tree(const PageSide& side);
 /// The step, lane by lane. @param most spans that are listed
 [[nodiscard]] Json gantt_tree(const StepPath& path, std::size_t most = most_page_spans);
-[[nodiscard]] Json comparison_tree(const Comparison& comparison);
 /// The plans of a search with the scenario's own.
 [[nodiscard]] Json plans_tree(const PlanReport& plans);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/serving/serving_study.hpp"
 
 namespace foretrain::serving_words {
@@ -15,8 +16,7 @@ namespace foretrain::serving_words {
 /// "fp8 weights, fp8 cache".
 [[nodiscard]] std::string precision_text(const ServingPrecision& precision);
 /// A line per reason why something cannot run.
-[[nodiscard]] std::string reasons_text(const std::vector<Infeasible>& reasons,
-                                       const TextStyle& style);
+[[nodiscard]] AnswerSection reasons_section(const std::vector<Infeasible>& reasons);
 
 [[nodiscard]] nlohmann::ordered_json layout_tree(const ServingLayout& layout);
 [[nodiscard]] nlohmann::ordered_json reasons_tree(const std::vector<Infeasible>& reasons);

@@ -91,7 +91,7 @@ is_json out
 run 0 simulate "$scenario" --csv
 [[ $(wc -l <out) == 2 ]] || fail "CSV is not a header and a row"
 run 0 simulate "$scenario" --markdown
-has out "| **MFU** |"
+has out "| MFU | "
 run 0 simulate "$scenario" --json --out result.json
 is_empty out
 is_json result.json

@@ -90,7 +90,7 @@ TEST_CASE("cost and energy are those of a cluster by hand", "[planner][cluster]"
   CHECK(test::schema_errors(source / "planner/schemas/cluster.schema.json", document).empty());
   CHECK(document["teams"][1]["rented_usd"] == 960.0);
   CHECK(document["energy"]["together_kwh"] == Approx(4 * 24.0 * 8.0 + 4 * 216.0 * 2.0));
-  CHECK(has(cluster_text(file, summary), "Own and rented hosts"));
+  CHECK(has(answer_text(cluster_answer(file, summary)), "Own and rented hosts"));
 
   const ClusterFile bare = read(file_with("hosts: 4", plain));
   const QueueSummary unknown = *study_queue(bare.queue, {});

@@ -9,6 +9,7 @@
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/cluster/internal/cluster_gantt.hpp"
+#include "planner/page/answer_page.hpp"
 #include "tests/planner/cluster/cluster_texts.hpp"
 #include "tests/test_text.hpp"
 
@@ -132,14 +133,15 @@ TEST_CASE("cluster page: names are text, never markup", "[planner][cluster]") {
   QueueStudyOptions options;
   options.replications = 2;
   const QueueSummary summary = *study_queue(file.queue, options);
-  const std::string page = cluster_html(file, summary, sample_of(file).schedule);
+  const std::string page =
+      answer_page(cluster_answer(file, summary, sample_of(file).schedule), "queue");
   CHECK(!has(page, "<script"));
   CHECK(!has(page, "<b>x"));
   CHECK(has(page, "&lt;script&gt;alert(1)"));
   CHECK(has(page, "Jobs on hosts</h3>"));
   CHECK(has(page, "&lt;b&gt;x&lt;/b&gt; &amp; 'y'"));
   // Without a schedule it says so.
-  CHECK(has(cluster_html(file, summary, {}), "no schedule is drawn"));
+  CHECK(has(answer_page(cluster_answer(file, summary), "queue"), "no schedule is drawn"));
 }
 
 }  // namespace foretrain

@@ -13,6 +13,7 @@
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/cluster/cluster_report.hpp"
+#include "planner/page/answer_page.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/reference.hpp"
 #include "scenarios/fields/schema_json.hpp"
@@ -72,9 +73,9 @@ TEST_CASE("cluster file: every example reads, and its result keeps the schema",
     const auto summary = *study_queue(file.queue, options);
     const auto document = nlohmann::json::parse(cluster_json(file, summary));
     CHECK(test::schema_errors(source / "planner/schemas/cluster.schema.json", document).empty());
-    std::istringstream lines(cluster_text(file, summary));
+    std::istringstream lines(answer_text(cluster_answer(file, summary)));
     for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= 80);
-    CHECK(has(cluster_html(file, summary, {}), "</html>"));
+    CHECK(has(answer_page(cluster_answer(file, summary), "queue"), "</html>"));
   }
 }
 

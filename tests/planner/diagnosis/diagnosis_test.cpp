@@ -14,6 +14,7 @@
 #include "calibration/training_logs/read_training_log.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
+#include "planner/page/answer_page.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "sim/step/event_run.hpp"
 #include "tests/planner/diagnosis/fault_cases.hpp"
@@ -393,14 +394,14 @@ TEST_CASE("diagnosis: the page holds no markup of users, and no script", "[diagn
   report.log = steady_log(expected_run(report.job).step);
   report.assumptions = {"<script>alert(1)</script>"};
   report.diagnosis = diagnose(report.log, report.job);
-  const std::string page = diagnosis_html(report);
+  const std::string page = answer_page(diagnosis_answer(report), "diagnosis");
   CHECK(page.find("<script") == std::string::npos);
   CHECK(page.find("&lt;script&gt;") != std::string::npos);
   CHECK(page.find("<svg") != std::string::npos);
-  CHECK(page == diagnosis_html(report));
+  CHECK(page == answer_page(diagnosis_answer(report), "diagnosis"));
   for (const std::string& line : [&] {
          std::vector<std::string> lines;
-         std::string text = diagnosis_text(report, TextStyle{});
+         std::string text = answer_text(diagnosis_answer(report));
          for (std::size_t at = 0; at < text.size();) {
            const std::size_t end = text.find('\n', at);
            lines.push_back(text.substr(at, end - at));

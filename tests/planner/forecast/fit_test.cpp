@@ -9,8 +9,8 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_answer.hpp"
 #include "planner/forecast/fit_json.hpp"
-#include "planner/forecast/fit_text.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("a plan whose band reaches over what is usable fits barely", "[planner
   CHECK(report.verdict == FitVerdict::fits_barely);
   CHECK(report.band.low < report.memory->peak);
   CHECK(report.memory->peak < report.band.high);
-  CHECK(fit_text(report).find("FITS BARELY") != std::string::npos);
+  CHECK(answer_text(fit_answer(report)).find("FITS BARELY") != std::string::npos);
 }
 
 TEST_CASE("device memory at the forecast's own bytes is the forecast's peak", "[planner][fit]") {
@@ -127,7 +127,7 @@ TEST_CASE("a rank is told with its place and its stage's bytes", "[planner][fit]
   CHECK(json.at("tensor") == plan.tensor - 1);
   CHECK(json.at("data") == plan.data - 1);
   CHECK(json.at("device_bytes") == report.memory->stages.back().peak.value());
-  const std::string text = fit_text(report, view);
+  const std::string text = answer_text(fit_answer(report, view));
   CHECK(text.find("stage " + std::to_string(plan.pipeline - 1) + ", data") != std::string::npos);
   CHECK_FALSE(nlohmann::json::parse(fit_json(report)).contains("rank"));
 }
@@ -136,12 +136,13 @@ TEST_CASE("GPU 0 of one process for all is told apart from the others", "[planne
   const FitReport report = judge_fit(scenario_with({}, "basics/replicas-dp.yaml"));
   REQUIRE(report.memory);
   REQUIRE(report.memory->replica);
-  const std::string text = fit_text(report, {.rank = 0}, {200, false, false});
+  const std::string text = answer_text(fit_answer(report, {.rank = 0}), {200, false, false});
   CHECK(text.find("GPU 0 (rank 0) is the heaviest") != std::string::npos);
   CHECK(text.find("GPU 0, which alone holds optimizer states") != std::string::npos);
   CHECK(text.find("\n    others ") != std::string::npos);
   CHECK(text.find("optimizer states") != std::string::npos);
-  const std::string other = fit_text(report, {.timeline = true, .rank = 3}, {200, false, false});
+  const std::string other =
+      answer_text(fit_answer(report, {.timeline = true, .rank = 3}), {200, false, false});
   CHECK(other.find("a copy of GPU 0's weights") != std::string::npos);
   CHECK(other.find("optimizer: ") == std::string::npos);
   const auto json = nlohmann::json::parse(fit_json(report, {.rank = 3}));
@@ -167,7 +168,7 @@ TEST_CASE("an illegal plan is told with its rules and without memory", "[planner
   REQUIRE_FALSE(report.reasons.empty());
   CHECK(report.reasons.front().rule == "batch-divides");
   CHECK_FALSE(report.memory.has_value());
-  CHECK(fit_text(report).find("NOT A LEGAL PLAN") != std::string::npos);
+  CHECK(answer_text(fit_answer(report)).find("NOT A LEGAL PLAN") != std::string::npos);
   const auto json = nlohmann::json::parse(fit_json(report));
   CHECK(json.at("verdict") == "illegal");
   CHECK_FALSE(json.contains("stages"));
@@ -271,7 +272,7 @@ TEST_CASE("the text shows the stage that was asked for and stays within its widt
           "[planner][fit]") {
   const FitReport report = judge_fit(tight());
   for (const int width : {60, 80, 132}) {
-    const std::string text = fit_text(report, {2, true}, {width, false, false});
+    const std::string text = answer_text(fit_answer(report, {2, true}), {width, false, false});
     CHECK(text.find("Stage 2 in detail") != std::string::npos);
     CHECK(text.find("Stage 2 over a step") != std::string::npos);
     CHECK(text.find("Changes that fit") != std::string::npos);

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "planner/forecast/goodput_study.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
-#include "planner/forecast/report_text.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/small_run.hpp"
@@ -70,7 +70,7 @@ TEST_CASE("goodput: what is missing is named, with what it may cost", "[planner]
   CHECK(study.missing == std::vector<std::string>{"operations.restart",
                                                   "operations.checkpoint.write_bandwidth",
                                                   "operations.checkpoint.every"});
-  const std::string text = goodput_text(study);
+  const std::string text = answer_text(goodput_answer(study));
   CHECK(test::has(text, "goodput unknown"));
   CHECK(test::has(text, "missing: operations.restart"));
   CHECK(test::has(text, "less than 36 min"));
@@ -138,7 +138,8 @@ TEST_CASE("goodput: the picture is one document with a bar per stop", "[planner]
 }
 
 TEST_CASE("goodput: text fits into eighty columns and names every part", "[planner][goodput]") {
-  const std::string text = goodput_text(study_goodput(scenario_operated_by(full), few()));
+  const std::string text =
+      answer_text(goodput_answer(study_goodput(scenario_operated_by(full), few())));
   std::size_t begin = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     CHECK(end - begin <= 80);

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_csv.hpp"
-#include "planner/forecast/report_markdown.hpp"
+#include "planner/text/markdown.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "tests/planner/fixtures.hpp"
@@ -103,7 +103,7 @@ TEST_CASE("no part of a waterfall is shorter than a microsecond", "[planner][tex
 TEST_CASE("kernels that skip counted work show as a negative part", "[planner][text]") {
   Report report = fixtures::fitting();
   report.prediction.flops->model_per_step = Flop{4e18};
-  const std::string text = waterfall_text(report.scenario.job, report.prediction, TextStyle{});
+  const std::string text = block_text(waterfall_table(report.scenario.job, report.prediction));
   CHECK(test::has(line_with(text, "kernels below peak"), "-"));
   for (const std::string& line : lines_of(text)) CHECK(display_width(line) <= 80);
 }
@@ -120,7 +120,7 @@ TEST_CASE("MFU stands with its peak and convention on one line", "[planner][text
 TEST_CASE("the heaviest stage is marked", "[planner][text]") {
   const std::string text = report_text(fixtures::fitting());
   CHECK(line_with(text, "  > ").starts_with("  > 0 "));
-  CHECK(test::has(text, "Stage 0 in detail, peak in the forward of the last warm-up micro-batch:"));
+  CHECK(test::has(text, "Stage 0 in detail, peak in the forward of the last warm-up micro-batch"));
 }
 
 TEST_CASE("stages with equal memory share a line", "[planner][text]") {

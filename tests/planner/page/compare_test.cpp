@@ -108,7 +108,8 @@ TEST_CASE("a comparison in words fits the screen and shows every side",
         std::vector<Report>{fixtures::illegal(), changed()},
         std::vector<Report>{fixtures::fitting(), changed(), fixtures::out_of_memory(),
                             fixtures::with_stages(64), fixtures::illegal()}}) {
-    const std::string text = comparison_text(compare(reports), CatalogValues::counted, style);
+    const std::string text =
+        answer_text(comparison_answer(compare(reports), CatalogValues::counted), style);
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);) {
       INFO(line);
@@ -120,8 +121,8 @@ TEST_CASE("a comparison in words fits the screen and shows every side",
 }
 
 TEST_CASE("the waterfall of a comparison starts and ends at the steps", "[planner][compare]") {
-  const std::string text =
-      comparison_text(compare({fixtures::fitting(), changed()}), CatalogValues::counted);
+  const std::string text = answer_text(
+      comparison_answer(compare({fixtures::fitting(), changed()}), CatalogValues::counted));
   CHECK(test::has(line_with(text, "  tensor parallel"), "-200 ms"));
   CHECK(test::has(line_with(text, "  pipeline bubble"), "+50.0 ms"));
   CHECK(test::has(line_with(text, "  = B"), "4.62 s"));
@@ -132,18 +133,18 @@ TEST_CASE("the waterfall of a comparison starts and ends at the steps", "[planne
 TEST_CASE("a side that cannot run says why", "[planner][compare]") {
   const Comparison c = compare({fixtures::fitting(), fixtures::out_of_memory()});
   CHECK_FALSE(c.feasible());
-  const std::string text = comparison_text(c, CatalogValues::counted);
+  const std::string text = answer_text(comparison_answer(c, CatalogValues::counted));
   CHECK(test::has(text, "OUT OF MEMORY"));
   CHECK(test::has(text, "stage 0 needs 90.6 GiB"));
   CHECK_FALSE(test::has(text, "What changed in the step"));
-  CHECK(test::has(comparison_markdown(c), "OUT OF MEMORY"));
+  CHECK(test::has(answer_markdown(comparison_answer(c, CatalogValues::counted)), "OUT OF MEMORY"));
 }
 
 TEST_CASE("equal scenarios have nothing that differs", "[planner][compare]") {
   const Comparison c = compare({fixtures::fitting(), fixtures::fitting()});
   CHECK(c.settings.empty());
   CHECK(c.rows.empty());
-  const std::string text = comparison_text(c, CatalogValues::counted);
+  const std::string text = answer_text(comparison_answer(c, CatalogValues::counted));
   CHECK(test::has(line_with(text, "step time"), "same"));
   CHECK(test::has(text, "Settings that differ\n  none"));
 }
@@ -182,8 +183,9 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
     return report;
   };
   const auto says = [&](const Report& other, const char* part) {
-    const std::string text = comparison_text(compare({priced("one", 100.0), other}),
-                                             CatalogValues::counted, {200, false, false});
+    const std::string text = answer_text(
+        comparison_answer(compare({priced("one", 100.0), other}), CatalogValues::counted),
+        {200, false, false});
     return test::has(text, part);
   };
   CHECK(says(priced("two", 110.0), "A and B are a tie: A has 9.1 % less cost"));
@@ -198,5 +200,6 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
   CHECK(says(below, "A has 20.6 % less cost than B"));
   // Text, Markdown and page say the same.
   const Comparison tie = compare({priced("one", 100.0), priced("two", 110.0)});
-  CHECK(test::has(comparison_markdown(tie), "A and B are a tie: A has 9.1 % less cost"));
+  CHECK(test::has(answer_markdown(comparison_answer(tie, CatalogValues::counted)),
+                  "A and B are a tie: A has 9.1 % less cost"));
 }

@@ -29,7 +29,7 @@ TEST_CASE("plan: a plan that cannot run has no place", "[planner][search]") {
       plan(scenario, small_space(scenario.job), {}, PlanQuestion{broken, {"parallel.tensor=3"}});
   REQUIRE(report.standing);
   CHECK_FALSE(report.standing->rank);
-  CHECK(plan_text(report).find("It cannot run") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("It cannot run") != std::string::npos);
 }
 
 namespace {
@@ -151,7 +151,8 @@ TEST_CASE("search: rank orders are tried where they are listed", "[planner][sear
           Approx(plan.step.value()).epsilon(1e-12));
 
   set_axis(space, job, "parallel.order=tp-cp-ep-pp-dp");
-  CHECK_THAT(plan_text(plan(small_scenario(), space, {})), Catch::Contains("order pp-dp"));
+  CHECK_THAT(answer_text(plan_answer(plan(small_scenario(), space, {}))),
+             Catch::Contains("order pp-dp"));
 }
 
 TEST_CASE("search: data ranks that no plan leaves contradict the machine", "[planner][search]") {

@@ -118,7 +118,7 @@ TEST_CASE("search: any number of threads gives the same result", "[planner][sear
   const PlanReport more = plan(scenario, space, options);
   check_same(one.result, more.result);
   CHECK(plan_json(one) == plan_json(more));
-  CHECK(plan_text(one) == plan_text(more));
+  CHECK(answer_text(plan_answer(one)) == answer_text(plan_answer(more)));
 }
 
 TEST_CASE("search: axes that are fixed or listed are respected", "[planner][search]") {
@@ -173,8 +173,8 @@ TEST_CASE("search: without memory enough the lightest plan is the nearest", "[pl
     REQUIRE(result.nearest->plan.peak <= closed_form(job).memory->peak);
   }
   const PlanReport report = plan(scenario, space);
-  CHECK(plan_text(report).find("NOTHING FITS") != std::string::npos);
-  CHECK(plan_text(report).find("are missing") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("NOTHING FITS") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("are missing") != std::string::npos);
 }
 
 TEST_CASE("search: a step limit that nothing keeps names the fastest plan", "[planner][search]") {
@@ -335,7 +335,7 @@ TEST_CASE("search: the nearest plan exceeds its limits by least", "[planner][sea
   }
   CHECK(result.nearest->excess.ratio == least);
   const PlanReport report = plan(scenario, space, options);
-  CHECK(plan_text(report).find("NOTHING FITS") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("NOTHING FITS") != std::string::npos);
   CHECK(nlohmann::json::parse(plan_json(report)).at("nearest").at("over_limit") == least);
 }
 
@@ -372,7 +372,7 @@ TEST_CASE("plan: the scenario's own plan knows its place", "[planner][search]") 
   const auto before = std::count_if(ranked.begin(), ranked.end(),
                                     [&](const auto& plan) { return std::get<0>(plan) < own; });
   CHECK(*report.standing->rank == before + 1);
-  CHECK(plan_text(report).find("Rank of your plan") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("Rank of your plan") != std::string::npos);
   const auto json = nlohmann::json::parse(plan_json(report)).at("standing");
   CHECK(json.at("rank") == before + 1);
   CHECK(json.at("gap").get<double>() >= 0.0);

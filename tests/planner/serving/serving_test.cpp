@@ -59,11 +59,11 @@ TEST_CASE("every serving scenario runs, and its result keeps the schema", "[plan
     CHECK(report.summary.requests > 200);
     CHECK(report.cost);
     CHECK(wrong_of("serving.schema.json", serving_json(report)).empty());
-    check_narrow(serving_text(report, {}));
+    check_narrow(answer_text(serving_answer(report)));
     const ServingFit fit = judge_serving_fit(scenario);
     CHECK(fit.reasons.empty());
     CHECK(wrong_of("serving-memory.schema.json", serving_fit_json(fit)).empty());
-    check_narrow(serving_fit_text(fit, {}));
+    check_narrow(answer_text(serving_fit_answer(fit)));
     for (const PoolFit& pool : fit.pools) CHECK(pool.memory.fits());
   }
 }
@@ -108,7 +108,7 @@ TEST_CASE("fewest GPUs: one replica less misses, and the same figures come again
   CHECK(best.whole);
   CHECK(wrong_of("serving-search.schema.json", serving_search_json(scenario, search, "fewest"))
             .empty());
-  check_narrow(fewest_text(scenario, search, {}));
+  check_narrow(answer_text(fewest_answer(scenario, search)));
   const ServingReport again = study_serving(chat(overrides_of(best, *scenario.serving)));
   CHECK(again.keeps_goals());
   CHECK(again.ready.gpus() == best.gpus);
@@ -134,7 +134,7 @@ TEST_CASE("latency against throughput: the front falls, and its points come agai
   REQUIRE(search.points.size() > 5);
   CHECK(wrong_of("serving-search.schema.json", serving_search_json(scenario, search, "pareto"))
             .empty());
-  check_narrow(pareto_text(scenario, search, {}));
+  check_narrow(answer_text(pareto_answer(scenario, search)));
   const ServingPoint* last = nullptr;
   for (const ServingPoint& point : search.points) {
     if (!point.on_front) continue;

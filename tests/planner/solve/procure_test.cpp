@@ -113,7 +113,7 @@ TEST_CASE("procure: formats, prices and engines that are not compared stand besi
   CHECK(says("new", "what it costs") == 0);
   CHECK(says("old", "fp8") == 0);  // an A100 has none
   CHECK(says("engine closed-form", "contention") == 1);
-  const std::string text = procure_text(result);
+  const std::string text = answer_text(procure_answer(result));
   CHECK(text.find("Not compared\n") != std::string::npos);
   const auto json = nlohmann::json::parse(procure_json(result));
   CHECK(json.at("not_compared").size() == result.not_compared.size());
@@ -121,7 +121,7 @@ TEST_CASE("procure: formats, prices and engines that are not compared stand besi
 
 TEST_CASE("procure: text keeps its width, CSV has a row per cell", "[planner][procure]") {
   const Procurement result = procure(clusters(), workloads());
-  const std::string text = procure_text(result);
+  const std::string text = answer_text(procure_answer(result));
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
     CHECK(end - start <= 80);
@@ -148,11 +148,11 @@ TEST_CASE("procure: prices and energies are ranges, and overlap is said of every
     CHECK(cluster.energy_kwh->low < cluster.energy_kwh->high);
   }
   // 5 % apart are within the band, several times apart are not.
-  const auto overlap = overlap_with_first(result, ProcureMeasure::price);
+  const auto overlap = ties_with_first(result, ProcureMeasure::price);
   REQUIRE(overlap);
   CHECK(*overlap == std::vector<std::size_t>{2});
-  const std::string text = procure_text(result);
-  CHECK(text.find("overlaps with that of same: treat this as a tie") != std::string::npos);
+  const std::string text = answer_text(procure_answer(result));
+  CHECK(text.find("The first and same are a tie.") != std::string::npos);
   CHECK(text.find("energy in kWh at the meter") != std::string::npos);
   const auto json = nlohmann::json::parse(procure_json(result));
   CHECK(json.at("overlap_with_first") == nlohmann::json::array({"same"}));

@@ -100,7 +100,7 @@ TEST_CASE("sensitivity: what is not given is not moved, and says so", "[planner]
 
 TEST_CASE("sensitivity: text, JSON and picture tell every lever", "[planner][sensitivity]") {
   const Sensitivity result = sensitivity(moved_run(), SensitivityMetric::time, 0.1);
-  const std::string text = sensitivity_text(result);
+  const std::string text = answer_text(sensitivity_answer(result));
   const std::string svg = sensitivity_svg(result);
   const auto json = nlohmann::json::parse(sensitivity_json(result));
   CHECK(json.at("schema") == "sensitivity/1");

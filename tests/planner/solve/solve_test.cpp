@@ -235,7 +235,7 @@ TEST_CASE("solve batch: throughput never falls as the batch grows", "[planner][s
 
 TEST_CASE("solve: text keeps its width, JSON has every value", "[planner][solve]") {
   const SolveAnswer answer = memory_headroom(small_scenario(), {});
-  const std::string text = solve_text(answer);
+  const std::string text = answer_text(solve_answer(answer));
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = text.find('\n', start);

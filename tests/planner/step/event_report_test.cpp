@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
-#include "planner/forecast/report_text.hpp"
 #include "tests/test_text.hpp"
 
 using namespace foretrain;

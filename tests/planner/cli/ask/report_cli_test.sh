@@ -11,7 +11,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
 run 0 report "$scenario" --html one.html --markdown one.md
 is_empty out
 is_empty err
-has one.md "| part | time | share |"
+has one.md "#### Where the step goes"
 run 0 report "$scenario" --html again.html
 cmp -s one.html again.html || fail "two pages of one scenario differ"
 run 0 report "$scenario" --html -
@@ -31,6 +31,25 @@ lacks hostile.html "<img"
 cp "$scenario" budget.yaml
 printf 'budget:\n  - {metric: step.time_s, max: 1}\n' >>budget.yaml
 run 4 report budget.yaml --html budget.html
+
+# Pages of other answers: one look for all.
+small=$root/scenarios/llama3-8b-8xh100.yaml
+run 0 simulate "$scenario" --html simulate.html
+run 0 fit "$scenario" --html fit.html
+run 0 compare "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --html compare.html
+run 0 plan "$small" --html plan.html
+run 0 solve "$scenario" bandwidth --html solve.html
+run 0 sensitivity "$scenario" --html sensitivity.html
+run 0 goodput "$root/scenarios/llama3.1-405b-16384xh100-operations.yaml" --trials 20 --html goodput.html
+run 0 procure --cluster "$scenario" "$small" --workload "$small" --html procure.html
+run 0 cluster "$root/scenarios/clusters/smallest.yaml" --html cluster.html
+run 0 serve "$root/scenarios/serving/gpt-oss-120b-1xh100.yaml" --html serve.html
+static="fit plan solve sensitivity goodput procure cluster serve"
+for page in $static; do
+  has "$page.html" "default-src 'none'"
+  lacks "$page.html" "<script"
+  has "$page.html" 'class="sentence"'
+done
 
 # Usage.
 run 2 report "$scenario"
@@ -60,7 +79,7 @@ browse() {
 # A console line of a page, or a refused request.
 quiet() { ! grep -E 'CONSOLE|Refused|net::ERR' console >&2 || fail "$1: the browser complains"; }
 
-for page in one plans ab closed oom hostile budget; do
+for page in one plans ab closed oom hostile budget simulate compare; do
   browse --dump-dom "$page.html" >"$page.dom" || fail "chromium does not open $page.html"
   quiet "$page.html"
   has "$page.dom" 'data-ready="yes"'
@@ -69,6 +88,23 @@ for page in one plans ab closed oom hostile budget; do
   lacks "$page.seen" "undefined"
   lacks "$page.seen" "NaN"
 done
+# At the width of a telephone nothing is wider than the screen; on paper pages are few.
+for page in $static; do
+  # A page without its policy runs a script that measures it.
+  { grep -v 'Content-Security-Policy' "$page.html"
+    echo '<script>document.body.dataset.wide = document.documentElement.scrollWidth;</script>'
+  } >measured.html
+  browse --window-size=500,900 --dump-dom measured.html >measured.dom || fail "$page.html"
+  wide=$(sed -n 's/.*data-wide="\([0-9]*\)".*/\1/p' measured.dom)
+  ((wide > 0 && wide <= 500)) || fail "$page.html is $wide wide on a screen of 500"
+done
+for page in $static one compare; do
+  browse --no-pdf-header-footer --print-to-pdf="$work/$page.pdf" "$page.html" || fail "$page.pdf"
+  sheets=$(python3 -c "
+import re, sys
+print(len(re.findall(rb'/Type\s*/Page[^s]', open(sys.argv[1], 'rb').read())))" "$page.pdf")
+  ((sheets >= 1 && sheets <= 8)) || fail "$page.html prints on $sheets pages"
+done
 for part in "Where the step goes, from peak to MFU" "Memory per GPU, stage by stage" "<canvas" \
   "Stage 7: " "Where the constants come from" "tensor parallel"; do
   has one.seen "$part"
@@ -76,7 +112,7 @@ done
 has plans.seen "Pareto front"
 has plans.seen "Machines: time against GPU-hours"
 has plans.seen "1,024 GPUs, tp "
-has ab.seen "What changes in the step, from A to B"
+has ab.seen "What changed in the step, from A to B"
 has oom.seen "OUT OF MEMORY"
 lacks oom.seen "<canvas"
 has budget.seen "FAIL"
@@ -115,7 +151,7 @@ note('below', status.textContent);
 press(canvas, 'Home');
 note('folded', document.querySelectorAll('details[open]').length);
 window.dispatchEvent(new Event('beforeprint'));
-note('unfolded', document.querySelectorAll('details[open]').length > 4);
+note('unfolded', document.querySelectorAll('details:not(.screen):not([open])').length === 0);
 window.dispatchEvent(new Event('afterprint'));
 note('again', document.querySelectorAll('details[open]').length);
 </script>

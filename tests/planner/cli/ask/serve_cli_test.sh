@@ -54,7 +54,7 @@ has out '"requests": 3'
 # Fewest GPUs, and the command that it prints gives the same figures.
 run 0 serve "$chat" "${short[@]}" --fewest
 is_narrow out
-has out "The same figures again"
+has out "Next: foretrain serve "
 run 0 serve "$chat" "${short[@]}" --fewest --json
 cp out fewest
 mapfile -t flags < <(python3 -c "

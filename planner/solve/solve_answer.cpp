@@ -16,22 +16,18 @@ Json value_tree(const SolveValue& value) {
   return value.number ? number_or_null(value.number) : Json(value.text);
 }
 
-std::string table_text(const SolveAnswer& answer, const TextStyle& style) {
-  using Align = TextTable::Align;
-  std::vector<Align> columns;
+AnswerTable trials_table(const SolveAnswer& answer) {
+  AnswerTable table;
   for (std::size_t i = 0; i < answer.heads.size(); ++i)
-    columns.push_back(answer.rows.front()[i].number ? Align::right : Align::left);
-  TextTable table{std::move(columns)};
-  table.add(answer.heads);
+    table.columns.push_back(answer.rows.front()[i].number ? number_column(answer.heads[i])
+                                                          : words_column(answer.heads[i]));
   for (const auto& row : answer.rows) {
-    std::vector<std::string> cells;
-    for (const SolveValue& cell : row) cells.push_back(cell.text);
+    std::vector<AnswerCell> cells;
+    for (const SolveValue& cell : row) cells.emplace_back(cell.text);
     table.add(std::move(cells));
   }
-  return "\n" + table.text(style);
+  return table;
 }
-
-}  // namespace
 
 AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
   AnswerHead head;
@@ -48,19 +44,22 @@ AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
   return head;
 }
 
-std::string solve_text(const SolveAnswer& answer, const TextStyle& style,
-                       const std::string& source) {
-  std::string text = head_text(solve_head(answer, source), style);
-  if (answer.values.size() > most_figures) text += "\n";
-  for (std::size_t i = most_figures; i < answer.values.size(); ++i)
-    text += labelled("  " + answer.values[i].label, answer.values[i].text, style, label_columns);
-  if (!answer.settings.empty() && source.empty())
-    text +=
-        "\n" + hanging("  ", fmt::format("--set {}", fmt::join(answer.settings, " --set ")), style);
-  if (!answer.rows.empty()) text += table_text(answer, style);
-  if (!answer.notes.empty()) text += "\n";
-  for (const std::string& note : answer.notes) text += hanging("  ", note + ".", style);
-  return text;
+}  // namespace
+
+Answer solve_answer(const SolveAnswer& solved, const std::string& source) {
+  Answer answer{solve_head(solved, source)};
+  AnswerFacts more;
+  more.label_columns = label_columns;
+  for (std::size_t i = most_figures; i < solved.values.size(); ++i)
+    more.add("  " + solved.values[i].label, solved.values[i].text);
+  answer.add("", std::move(more));
+  if (!solved.settings.empty() && source.empty())
+    answer.add("", AnswerCode{fmt::format("--set {}", fmt::join(solved.settings, " --set "))});
+  if (!solved.rows.empty()) answer.add("", trials_table(solved));
+  AnswerSection notes;
+  for (const std::string& note : solved.notes) notes.blocks.emplace_back(AnswerLine{note + "."});
+  answer.add(std::move(notes));
+  return answer;
 }
 
 std::string solve_json(const SolveAnswer& answer) {

@@ -11,8 +11,6 @@
 
 namespace foretrain {
 
-using Align = TextTable::Align;
-
 std::string layout_text(const ServingLayout& layout) {
   std::string text = fmt::format("TP {}", layout.tensor);
   if (layout.attention_data > 1) text += fmt::format(", attention DP {}", layout.attention_data);
@@ -37,15 +35,14 @@ std::string precision_text(const ServingPrecision& precision) {
   return text + fmt::format(", {} cache", name_of(precision.cache));
 }
 
-std::string reasons_text(const std::vector<Infeasible>& reasons, const TextStyle& style) {
-  std::string text;
-  for (const Infeasible& reason : reasons) {
-    std::string sentence = reason.message;
-    if (!reason.remedy.empty()) sentence += "; " + reason.remedy;
-    text += hanging("  " + toned(reason.rule, Tone::bad, style) + "  ",
-                    (reason.key.empty() ? "" : reason.key + ": ") + sentence, style);
-  }
-  return text;
+AnswerSection reasons_section(const std::vector<Infeasible>& reasons) {
+  AnswerSection section{"It cannot run:"};
+  for (const Infeasible& reason : reasons)
+    section.blocks.emplace_back(AnswerLine{(reason.key.empty() ? "" : reason.key + ": ") +
+                                               reason.message +
+                                               (reason.remedy.empty() ? "" : "; " + reason.remedy),
+                                           reason.rule + "  ", Tone::bad});
+  return section;
 }
 
 }  // namespace serving_words
@@ -53,10 +50,8 @@ std::string reasons_text(const std::vector<Infeasible>& reasons, const TextStyle
 namespace {
 
 using serving_words::precision_text;
-using serving_words::reasons_text;
+using serving_words::reasons_section;
 using serving_words::replicas_text;
-
-constexpr int label_columns = 14;
 
 std::string law_text(const TokenLaw& law) {
   std::string text = significant_text(law.mean);
@@ -109,32 +104,29 @@ std::string cache_text(const ReadyPool& pool, double request) {
                      with_thousands(std::llround(request)), bytes_text(pool.cache.weights));
 }
 
-std::string deployment_lines(const ServingReport& report, const TextStyle& style) {
+AnswerFacts deployment_facts(const ServingReport& report) {
   const ReadyServing& ready = report.ready;
   const EngineProfile& engine = ready.serve.deployment.engine;
-  std::string text = "\n";
-  const auto line = [&](const char* label, const std::string& words) {
-    text += labelled(label, words, style, label_columns);
-  };
-  line("Model", fmt::format("{}, {}", report.model, precision_text(ready.plan.precision)));
+  AnswerFacts facts;
+  facts.add("Model", fmt::format("{}, {}", report.model, precision_text(ready.plan.precision)));
   if (ready.prefill) {
-    line("Prefill", replicas_text(ready.prefill->deployment.layout));
-    line("Decode", replicas_text(ready.serve.deployment.layout));
+    facts.add("Prefill", replicas_text(ready.prefill->deployment.layout));
+    facts.add("Decode", replicas_text(ready.serve.deployment.layout));
   } else {
-    line("Replicas", replicas_text(ready.serve.deployment.layout));
+    facts.add("Replicas", replicas_text(ready.serve.deployment.layout));
   }
-  line("Machine", fmt::format("{} of {} GPUs of {}, engine {}", ready.gpus(),
-                              ready.serve.deployment.cluster.gpus(), report.machine, engine.name));
-  line("Load", load_text(ready.plan));
-  return text;
+  facts.add("Machine",
+            fmt::format("{} of {} GPUs of {}, engine {}", ready.gpus(),
+                        ready.serve.deployment.cluster.gpus(), report.machine, engine.name));
+  facts.add("Load", load_text(ready.plan));
+  return facts;
 }
 
 std::string cell(double seconds) { return seconds_text(Seconds{seconds}); }
 
-std::string times_table(const ServingReport& report, const TextStyle& style) {
-  TextTable table{
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"", "mean", "P50", "P90", "P95", "P99"});
+AnswerTable times_table(const ServingReport& report) {
+  AnswerTable table{{words_column(), number_column("mean"), number_column("P50"),
+                     number_column("P90"), number_column("P95"), number_column("P99")}};
   const auto row = [&](const char* name, const ServingTimes& times) {
     table.add({name, cell(times.mean), cell(times.p50), cell(times.p90), cell(times.p95),
                cell(times.p99)});
@@ -145,7 +137,7 @@ std::string times_table(const ServingReport& report, const TextStyle& style) {
   row("time per output token (TPOT)", seen.tpot);
   row("gap between tokens (ITL)", seen.itl);
   row("whole request", seen.whole);
-  return "\n" + table.text(style);
+  return table;
 }
 
 std::string throughput_text(const ServingReport& report) {
@@ -196,7 +188,7 @@ std::string step_text(const ServingReport& report) {
   return text + fmt::format("); one mean prompt alone: {}", seconds_text(report.prompt));
 }
 
-std::string goals_text(const ServingReport& report, const TextStyle& style) {
+AnswerFact goals_fact(const ServingReport& report) {
   std::string text;
   for (const GoalVerdict& goal : report.goals)
     text += fmt::format("{}{} P{:g} {} {} {}", text.empty() ? "" : "; ",
@@ -206,15 +198,14 @@ std::string goals_text(const ServingReport& report, const TextStyle& style) {
   text +=
       fmt::format("; {} of requests keep all, {} per s", percent_text(report.summary.within_limits),
                   significant_text(report.summary.goodput_per_s));
-  return toned(report.keeps_goals() ? "kept: " : "missed: ",
-               report.keeps_goals() ? Tone::good : Tone::bad, style) +
-         text;
+  return {"Goals", text, report.keeps_goals() ? "kept:" : "missed:",
+          report.keeps_goals() ? Tone::good : Tone::bad};
 }
 
-std::string warnings_text(const ServingReport& report, const TextStyle& style) {
-  std::string text;
+AnswerSection warnings_section(const ServingReport& report) {
+  AnswerSection section;
   const auto warn = [&](const std::string& sentence) {
-    text += hanging(toned("warning: ", Tone::warn, style), sentence, style);
+    section.blocks.emplace_back(AnswerLine{sentence, "warning: ", Tone::warn});
   };
   const ServingSample& sample = report.sample;
   if (report.summary.overloaded)
@@ -226,12 +217,8 @@ std::string warnings_text(const ServingReport& report, const TextStyle& style) {
     warn(fmt::format("{} requests are larger than the cache of a replica and are refused",
                      with_thousands(sample.rejected)));
   if (report.stopped) warn("interrupted: the figures are of the time before");
-  return text.empty() ? text : "\n" + text;
+  return section;
 }
-
-}  // namespace
-
-namespace {
 
 /// A goal against what is reached, with the band of the engine's profile.
 Verdict verdict_of(const ServingReport& report, const GoalVerdict& goal) {
@@ -265,8 +252,6 @@ HeadFigure time_figure(const char* label, const ServingTimes& times, const Resid
           "median " + seconds_text(Seconds{times.p50})};
 }
 
-}  // namespace
-
 AnswerHead serving_head(const ServingReport& report) {
   AnswerHead head;
   head.subject = report.name;
@@ -293,43 +278,48 @@ AnswerHead serving_head(const ServingReport& report) {
   return head;
 }
 
-std::string serving_text(const ServingReport& report, const TextStyle& style) {
-  std::string text = head_text(serving_head(report), style) + deployment_lines(report, style);
+}  // namespace
+
+Answer serving_answer(const ServingReport& report) {
+  Answer answer{serving_head(report)};
+  AnswerFacts deployment = deployment_facts(report);
   const ReadyServing& ready = report.ready;
-  if (!ready.reasons.empty())
-    return text + "\n" + toned("It cannot run:", Tone::strong, style) + "\n" +
-           reasons_text(ready.reasons, style);
-  const auto line = [&](const char* label, const std::string& words) {
-    text += labelled(label, words, style, label_columns);
-  };
-  line("Simulated", run_text(report));
-  line("Cache", cache_text(ready.serve, mean_request(ready.plan.load)));
-  text += times_table(report, style) + "\n";
-  line("Throughput", throughput_text(report));
-  line("Use", use_text(report));
-  if (ready.prefill && report.summary.requests > 0)
-    line("Transfer", fmt::format("{} of cache per request, {} from a replica",
-                                 bytes_text(Bytes{report.sample.transferred /
-                                                  static_cast<double>(report.sample.submitted)}),
-                                 seconds_text(ready.transfer.latency +
-                                              Bytes{report.sample.transferred /
-                                                    static_cast<double>(report.sample.submitted)} /
-                                                  ready.transfer.rate)));
-  line("Step", step_text(report));
-  if (!report.goals.empty()) line("Goals", goals_text(report, style));
+  if (!ready.reasons.empty()) {
+    answer.add("", std::move(deployment));
+    answer.add(reasons_section(ready.reasons));
+    return answer;
+  }
+  deployment.add("Simulated", run_text(report));
+  deployment.add("Cache", cache_text(ready.serve, mean_request(ready.plan.load)));
+  answer.add("", std::move(deployment));
+  answer.add("", times_table(report));
+  AnswerFacts facts;
+  facts.add("Throughput", throughput_text(report));
+  facts.add("Use", use_text(report));
+  if (ready.prefill && report.summary.requests > 0) {
+    const Bytes each{report.sample.transferred / static_cast<double>(report.sample.submitted)};
+    facts.add("Transfer",
+              fmt::format("{} of cache per request, {} from a replica", bytes_text(each),
+                          seconds_text(ready.transfer.latency + each / ready.transfer.rate)));
+  }
+  facts.add("Step", step_text(report));
+  if (!report.goals.empty()) facts.rows.push_back(goals_fact(report));
   if (report.cost)
-    line("Cost", fmt::format("${:.2f} per hour, ${:.3f} per million output tokens, ${:.3f} per "
-                             "million tokens in and out",
-                             report.cost->dollars_per_hour, report.cost->per_million_output,
-                             report.cost->per_million_tokens));
+    facts.add("Cost", fmt::format("${:.2f} per hour, ${:.3f} per million output tokens, ${:.3f} "
+                                  "per million tokens in and out",
+                                  report.cost->dollars_per_hour, report.cost->per_million_output,
+                                  report.cost->per_million_tokens));
   const EngineProfile& engine = ready.serve.deployment.engine;
   const auto range = [](const char* name, const ResidualBand& band) {
     return fmt::format("{} {:.2f} to {:.2f}", name, band.low, band.high);
   };
-  line("Band", fmt::format("measured over forecast, 80 % of runs: {}, {}, {} (engine profile {})",
-                           range("TTFT", engine.ttft), range("TPOT", engine.tpot),
-                           range("throughput", engine.throughput), engine.name));
-  return text + warnings_text(report, style);
+  facts.add("Band",
+            fmt::format("measured over forecast, 80 % of runs: {}, {}, {} (engine profile {})",
+                        range("TTFT", engine.ttft), range("TPOT", engine.tpot),
+                        range("throughput", engine.throughput), engine.name));
+  answer.add("", std::move(facts));
+  answer.add(warnings_section(report));
+  return answer;
 }
 
 }  // namespace foretrain

@@ -13,47 +13,6 @@
 namespace foretrain {
 namespace {
 
-Json figures_tree(const Comparison& comparison) {
-  Json list = Json::array();
-  for (const ComparedFigure& figure : comparison.figures) {
-    Json texts = Json::array();
-    Json changes = Json::array();
-    for (std::size_t side = 0; side < figure.values.size(); ++side) {
-      texts.push_back(figure.text(side));
-      if (side == 0) continue;
-      const std::string ratio = figure.ratio(side);
-      changes.push_back(figure.difference(side) +
-                        (ratio == "-" || ratio == "1.000" ? "" : ", x " + ratio));
-    }
-    list.push_back({{"label", figure.label.substr(figure.label.find_first_not_of(' '))},
-                    {"part", figure.label.starts_with(' ')},
-                    {"texts", std::move(texts)},
-                    {"changes", std::move(changes)}});
-  }
-  return list;
-}
-
-Json times_tree(const ComparedPart& part) {
-  Json list = Json::array();
-  for (const auto& time : part.times)
-    list.push_back(time ? number_or_null(time->value()) : Json(nullptr));
-  return list;
-}
-
-Json settings_tree(const ComparedSetting& setting) {
-  Json list = Json::array();
-  for (const auto& value : setting.values)
-    list.push_back(value ? Json{value->value, value->origin} : Json(nullptr));
-  return list;
-}
-
-Json sizes_tree(const ComparedRow& row) {
-  Json list = Json::array();
-  for (const auto& size : row.sizes)
-    list.push_back(size ? number_or_null(size->value()) : Json(nullptr));
-  return list;
-}
-
 /// What identifies a plan at a glance: "tp 2 pp 8 dp 64 zero 1 mbs 1, 1f1b, recompute none"; with
 /// the GPUs in front where plans of several machines are shown.
 std::string short_plan(const Finalist& plan, bool machines) {
@@ -113,24 +72,6 @@ Json own_tree(const PlanReport& plans) {
 }
 
 }  // namespace
-
-Json comparison_tree(const Comparison& comparison) {
-  Json parts = Json::array();
-  for (const ComparedPart& part : comparison.parts)
-    parts.push_back({{"label", part.label}, {"times", times_tree(part)}});
-  Json settings = Json::array();
-  for (const ComparedSetting& setting : comparison.settings)
-    settings.push_back(
-        {{"path", setting.path}, {"catalog", setting.catalog}, {"values", settings_tree(setting)}});
-  Json rows = Json::array();
-  for (const ComparedRow& row : comparison.rows)
-    rows.push_back({{"category", row.category}, {"name", row.name}, {"sizes", sizes_tree(row)}});
-  return {{"figures", figures_tree(comparison)},
-          {"prices", lead_sentences(comparison)},
-          {"parts", std::move(parts)},
-          {"settings", std::move(settings)},
-          {"rows", std::move(rows)}};
-}
 
 Json plans_tree(const PlanReport& plans) {
   const bool machines = plans.space.machines.size() > 1;

@@ -7,12 +7,12 @@
 
 #include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
+#include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/ticks.hpp"
 
 namespace foretrain {
 namespace {
-
-using Align = TextTable::Align;
 
 /// A mean wait that is known less well than that is worth a note.
 constexpr double noted_precision = 0.05;
@@ -69,39 +69,33 @@ std::string policy_line(const QueuePolicy& policy, bool moldable) {
   return text;
 }
 
-std::string question_text(const ClusterFile& file, const QueueSummary& summary,
-                          const TextStyle& style) {
-  std::string text = "\n";
-  text += labelled("Cluster", machine_line(file), style, 14);
-  text += labelled("Policy", policy_line(file.queue.policy, has_moldable(file.queue)), style, 14);
-  text += labelled("Replications", simulated_line(file, summary), style, 14);
-  text += labelled(
+AnswerFacts question_facts(const ClusterFile& file, const QueueSummary& summary) {
+  AnswerFacts facts;
+  facts.add("Cluster", machine_line(file));
+  facts.add("Policy", policy_line(file.queue.policy, has_moldable(file.queue)));
+  facts.add("Replications", simulated_line(file, summary));
+  facts.add(
       "Wait",
       fmt::format("mean {}{}, P50 {}, P90 {}, P99 {}", wait_text(summary.all.wait.mean.value),
                   plus_minus(summary.all.wait.mean), wait_text(summary.all.wait.p50.value),
-                  wait_text(summary.all.wait.p90.value), wait_text(summary.all.wait.p99.value)),
-      style, 14);
-  text += labelled(
+                  wait_text(summary.all.wait.p90.value), wait_text(summary.all.wait.p99.value)));
+  facts.add(
       "Utilisation",
       fmt::format("{} of host time allocated{}, {} productive; the jobs want {}",
                   percent_text(summary.allocated.value), plus_minus(summary.allocated),
-                  percent_text(summary.productive.value), percent_text(offered_load(file.queue))),
-      style, 14);
-  text += labelled("Queue",
-                   fmt::format("{} jobs wait on average, {} at most in a replication",
-                               significant_text(summary.waiting_jobs.value),
-                               with_thousands(std::llround(summary.longest_queue))),
-                   style, 14);
-  return text;
+                  percent_text(summary.productive.value), percent_text(offered_load(file.queue))));
+  facts.add("Queue", fmt::format("{} jobs wait on average, {} at most in a replication",
+                                 significant_text(summary.waiting_jobs.value),
+                                 with_thousands(std::llround(summary.longest_queue))));
+  return facts;
 }
 
-std::string classes_text(const ClusterFile& file, const QueueSummary& summary,
-                         const TextStyle& style) {
-  TextTable waits{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  waits.add({"class", "jobs", "mean", "+-", "P50", "P90", "P99"});
-  TextTable times{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  times.add({"class", "turnaround", "P90", "slowdown", "deadlines met"});
+void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& answer) {
+  AnswerTable waits{{words_column("class"), number_column("jobs"), number_column("mean"),
+                     number_column("+-"), number_column("P50"), number_column("P90"),
+                     number_column("P99")}};
+  AnswerTable times{{words_column("class"), number_column("turnaround"), number_column("P90"),
+                     number_column("slowdown"), number_column("deadlines met")}};
   const auto row = [&](const std::string& name, const ClassSummary& jobs) {
     const double each = static_cast<double>(jobs.jobs) / summary.replications;
     const auto known = [&](std::string text) { return jobs.jobs > 0 ? std::move(text) : "-"; };
@@ -118,17 +112,16 @@ std::string classes_text(const ClusterFile& file, const QueueSummary& summary,
   for (std::size_t i = 0; i < summary.classes.size(); ++i)
     row(file.queue.classes[i].name, summary.classes[i]);
   if (summary.classes.size() > 1) row("all", summary.all);
-  return "\n" + toned("Wait from submission to start", Tone::strong, style) + "\n" +
-         waits.text(style) + "\n" +
-         toned("Turnaround from submission to end", Tone::strong, style) + "\n" + times.text(style);
+  answer.add(
+      {"Wait from submission to start",
+       {std::move(waits), AnswerPicture{internal::waits_svg(file, summary), "Waits by class"}}});
+  answer.add("Turnaround from submission to end", std::move(times));
 }
 
 /// What moldable jobs started with.
-std::string sizes_text(const ClusterFile& file, const QueueSummary& summary,
-                       const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
-  table.add({"class", "hosts", "speed", "jobs"});
-  bool any = false;
+AnswerTable sizes_table(const ClusterFile& file, const QueueSummary& summary) {
+  AnswerTable table{{words_column("class"), number_column("hosts"), number_column("speed"),
+                     number_column("jobs")}};
   for (std::size_t i = 0; i < summary.classes.size(); ++i) {
     const ClassSummary& jobs = summary.classes[i];
     for (std::size_t j = 0; j < jobs.sizes.size() && jobs.jobs > 0; ++j) {
@@ -137,26 +130,21 @@ std::string sizes_text(const ClusterFile& file, const QueueSummary& summary,
           {j == 0 ? cut(file.queue.classes[i].name, 20) : "", with_thousands(size.hosts),
            significant_text(size.speed),
            percent_text(static_cast<double>(jobs.sizes[j]) / static_cast<double>(jobs.jobs))});
-      any = true;
     }
   }
-  if (!any) return "";
-  return "\n" + toned("Hosts that moldable jobs start with", Tone::strong, style) + "\n" +
-         table.text(style);
+  return table;
 }
 
-std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
-                       const TextStyle& style) {
+AnswerTable hosts_table(const ClusterFile& file, const QueueSummary& summary) {
   const HostSeconds& hosts = summary.hosts;
   const double whole = file.queue.hosts * (file.queue.horizon - file.queue.warm_up).value();
-  TextTable table{{Align::left, Align::right, Align::left}};
-  constexpr int cells = 36;
+  AnswerTable table{{words_column(), number_column(), words_column()}};
   double from = 0.0;
   const auto row = [&](const char* name, double host_s) {
     const double share = host_s / whole;
     if (share <= 0.0) return;
-    table.add({name, percent_text(share),
-               span_bar(std::min(1.0, from), std::min(1.0, from + share), cells, style)});
+    table.add(
+        {name, percent_text(share), AnswerBar{std::min(1.0, from), std::min(1.0, from + share)}});
     from += share;
   };
   row("productive", hosts.productive);
@@ -167,7 +155,7 @@ std::string hosts_text(const ClusterFile& file, const QueueSummary& summary,
   row("killed jobs", hosts.killed);
   row("under repair", hosts.down);
   row("idle", std::max(0.0, whole - hosts.allocated - hosts.down));
-  return "\n" + toned("Where host time goes", Tone::strong, style) + "\n" + table.text(style);
+  return table;
 }
 
 constexpr std::size_t most_teams = 20;  ///< a log may have hundreds
@@ -183,14 +171,14 @@ std::vector<std::size_t> by_use(const std::vector<double>& host_s, std::size_t m
   return order;
 }
 
-std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
-                       const TextStyle& style) {
-  if (file.queue.teams.size() < 2 && !file.price_per_gpu_s && !file.busy_power) return "";
+AnswerSection teams_section(const ClusterFile& file, const QueueSummary& summary) {
+  AnswerSection section{"Teams"};
+  if (file.queue.teams.size() < 2 && !file.price_per_gpu_s && !file.busy_power) return section;
   double all = 0.0;
   for (const double host_s : summary.team_host_s) all += host_s;
   const auto energy = cluster_energy(file, summary);
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"team", "GPU-hours", "share", "cost", energy ? "energy" : ""});
+  AnswerTable table{{words_column("team"), number_column("GPU-hours"), number_column("share"),
+                     number_column("cost"), number_column(energy ? "energy" : "")}};
   const std::size_t shown = std::min(file.queue.teams.size(), most_teams);
   for (const std::size_t i : by_use(summary.team_host_s, shown)) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
@@ -203,49 +191,50 @@ std::string teams_text(const ClusterFile& file, const QueueSummary& summary,
     table.add({"idle hosts", "", "", "", energy_text(energy->idle)});
     table.add({"together", "", "", "", energy_text(energy->together)});
   }
-  std::string text = "\n" + toned("Teams", Tone::strong, style) + "\n" + table.text(style);
+  section.blocks.emplace_back(std::move(table));
   if (shown < file.queue.teams.size())
-    text += hanging("  ",
-                    fmt::format("and {} more, which used less (--json has all).",
-                                file.queue.teams.size() - shown),
-                    style);
-  return text;
+    section.blocks.emplace_back(AnswerLine{fmt::format(
+        "and {} more, which used less (--json has all).", file.queue.teams.size() - shown)});
+  return section;
 }
 
 /// One bar per stretch of the horizon.
-std::string over_time_text(const ClusterFile& file, const QueueSummary& summary,
-                           const TextStyle& style) {
-  constexpr std::size_t rows = 12;
-  constexpr int cells = 24;
-  const std::size_t group = std::max<std::size_t>(1, summary.bins.size() / rows);
-  const double bin_s = file.queue.horizon.value() / static_cast<double>(summary.bins.size());
-  TextTable table{{Align::right, Align::right, Align::left, Align::right, Align::left}};
-  table.add({"day", "hosts", "", "waiting", ""});
-  std::vector<std::pair<double, double>> means;
-  double most = 0.0;
-  for (std::size_t i = 0; i + group <= summary.bins.size(); i += group) {
+AnswerTable over_time_table(const ClusterFile& file, const QueueSummary& summary) {
+  const double days = file.queue.horizon.value() / 86400.0;
+  const double step = round_step(days, 14);
+  struct Stretch {
     double used = 0.0;
     double waiting = 0.0;
-    for (std::size_t j = i; j < i + group; ++j) {
-      used += summary.bins[j].allocated / static_cast<double>(group);
-      waiting += summary.bins[j].waiting_jobs / static_cast<double>(group);
-    }
-    means.emplace_back(used, waiting);
-    most = std::max(most, waiting);
+    double bins = 0.0;
+  };
+  std::vector<Stretch> stretches(static_cast<std::size_t>(std::ceil(days / step - 1e-9)));
+  const double bin = days / static_cast<double>(summary.bins.size());
+  for (std::size_t i = 0; i < summary.bins.size(); ++i) {
+    const auto at = static_cast<std::size_t>((static_cast<double>(i) + 0.5) * bin / step);
+    Stretch& stretch = stretches[std::min(at, stretches.size() - 1)];
+    stretch.used += summary.bins[i].allocated;
+    stretch.waiting += summary.bins[i].waiting_jobs;
+    stretch.bins += 1.0;
   }
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    const auto& [used, waiting] = means[i];
-    table.add({fixed_text(static_cast<double>(i * group) * bin_s / 86400.0, 0), fixed_text(used, 1),
-               span_bar(0.0, std::min(1.0, used / file.queue.hosts), cells, style),
+  double most = 0.0;
+  for (const Stretch& stretch : stretches)
+    most = std::max(most, stretch.waiting / std::max(1.0, stretch.bins));
+  AnswerTable table{{number_column("day"), number_column("hosts"), words_column(),
+                     number_column("waiting"), words_column()}};
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    if (stretches[i].bins == 0.0) continue;
+    const double used = stretches[i].used / stretches[i].bins;
+    const double waiting = stretches[i].waiting / stretches[i].bins;
+    AnswerBar hosts{0.0, std::min(1.0, used / file.queue.hosts)};
+    hosts.columns = 24;
+    table.add({fmt::format("{:g}", static_cast<double>(i) * step), fixed_text(used, 1), hosts,
                fixed_text(waiting, waiting < 10.0 ? 2 : 1),
-               most > 0.0 ? span_bar(0.0, waiting / most, cells, style) : ""});
+               AnswerBar{0.0, most > 0.0 ? waiting / most : 0.0}});
   }
-  return "\n" + toned("Hosts in use and waiting jobs over time, means", Tone::strong, style) +
-         "\n" + table.text(style);
+  return table;
 }
 
-std::string incidents_text(const ClusterFile& file, const QueueSummary& summary,
-                           const TextStyle& style) {
+AnswerSection notes_section(const ClusterFile& file, const QueueSummary& summary) {
   std::vector<std::string> said;
   const ClassSummary& all = summary.all;
   if (summary.failures > 0.0)
@@ -280,12 +269,10 @@ std::string incidents_text(const ClusterFile& file, const QueueSummary& summary,
                     100.0 * summary.precision));
   if (summary.stopped) said.emplace_back("Interrupted: fewer replications than wanted.");
   said.insert(said.end(), file.notes.begin(), file.notes.end());
-  std::string text;
-  for (const std::string& each : said) text += hanging("  ", each, style);
-  return text.empty() ? text : "\n" + toned("Notes", Tone::strong, style) + "\n" + text;
+  AnswerSection section{"Notes"};
+  for (const std::string& each : said) section.blocks.emplace_back(AnswerLine{each});
+  return section;
 }
-
-}  // namespace
 
 AnswerHead cluster_head(const ClusterFile& file, const QueueSummary& summary) {
   AnswerHead head;
@@ -308,13 +295,27 @@ AnswerHead cluster_head(const ClusterFile& file, const QueueSummary& summary) {
   return head;
 }
 
-std::string cluster_text(const ClusterFile& file, const QueueSummary& summary,
-                         const TextStyle& style) {
-  return head_text(cluster_head(file, summary), style) + question_text(file, summary, style) +
-         classes_text(file, summary, style) + sizes_text(file, summary, style) +
-         hosts_text(file, summary, style) + teams_text(file, summary, style) +
-         cost_text(file, summary, style) + over_time_text(file, summary, style) +
-         incidents_text(file, summary, style);
+}  // namespace
+
+Answer cluster_answer(const ClusterFile& file, const QueueSummary& summary,
+                      const std::vector<ScheduledStretch>& schedule) {
+  Answer answer{cluster_head(file, summary)};
+  answer.add("", question_facts(file, summary));
+  add_classes(file, summary, answer);
+  answer.add("Hosts that moldable jobs start with", sizes_table(file, summary));
+  answer.add("Where host time goes", hosts_table(file, summary));
+  answer.add(teams_section(file, summary));
+  answer.add(cost_section(file, summary));
+  const char* const over_time = "Hosts in use and waiting jobs over time, means";
+  answer.add(over_time, over_time_table(file, summary), AnswerPlace::terminal);
+  answer.add(over_time, AnswerPicture{cluster_svg(file, summary), over_time}, AnswerPlace::pages);
+  if (schedule.empty())
+    answer.add("", AnswerLine{"Jobs are too many here, or none ran: no schedule is drawn."},
+               AnswerPlace::pages);
+  else
+    answer.add(internal::schedule_section(file, schedule));
+  answer.add(notes_section(file, summary));
+  return answer;
 }
 
 }  // namespace foretrain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/forecast/fit_text.hpp"
+#include "planner/forecast/fit_answer.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
-#include "planner/forecast/report_text.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
@@ -47,24 +47,6 @@ std::string next_command(const FitReport& report, const std::string& source) {
   // `plan` reads no framework's configuration in place of a scenario ("--hf FILE").
   if (!runs && source.starts_with("--")) return {};
   return fmt::format("foretrain {} {}", runs ? "simulate" : "plan", source);
-}
-
-std::string reasons_text(const FitReport& report, const TextStyle& style) {
-  std::string result;
-  for (const Infeasible& reason : report.reasons) {
-    result +=
-        "\n" + hanging("", toned("Not feasible", Tone::bad, style) + ": " + reason.message, style);
-    result += labelled("rule", reason.rule, style, label_columns);
-    if (!reason.key.empty()) result += labelled("key", reason.key, style, label_columns);
-    if (!reason.remedy.empty())
-      result += labelled("what helps", reason.remedy, style, label_columns);
-  }
-  for (const Infeasible& reason : report.not_forecast)
-    result += "\n" + hanging("",
-                             toned("Memory alone", Tone::warn, style) +
-                                 ": simulate refuses this plan, " + reason.message,
-                             style);
-  return result;
 }
 
 std::string band_text(const FitReport& report) {
@@ -120,50 +102,37 @@ std::string rank_text(const Job& job, int rank) {
   return text;
 }
 
-std::string timeline_text(const FitReport& report, const StageAccount& account,
-                          const TextStyle& style) {
+AnswerSection timeline_section(const FitReport& report, const StageAccount& account) {
   const Bytes usable = report.memory->usable;
   const Bytes scale = max(usable, Bytes{account.allocated}) * 1.02;
-  const int cells = style.width - 46;
-  std::string result =
-      "\n" +
-      hanging("", fmt::format("Stage {} over a step, allocated bytes:", account.stage), style);
+  AnswerTable table{{words_column(), words_column(), number_column(), words_column()}};
+  table.tight = true;
   for (std::size_t p = 0; p < memory_phases; ++p) {
     const auto phase = static_cast<MemoryPhase>(p);
     const StageMemory memory = phase_memory(account, phase);
     if (memory.allocated == Bytes{}) continue;  // stages without an output layer lack its phase
-    std::string line =
-        fmt::format("  {} {} {} ", phase == account.peak_phase ? '>' : ' ',
-                    pad_right(name_of(phase), 28), pad_left(bytes_text(memory.allocated), 10)) +
-        memory_phase_bar(memory, usable, scale, cells, style);
-    while (line.ends_with(' ')) line.pop_back();
-    result += line + '\n';
+    table.add({phase == account.peak_phase ? ">" : " ", std::string(name_of(phase)),
+               bytes_text(memory.allocated), memory_stack(memory, usable, scale)});
   }
-  return result;
+  return {fmt::format("Stage {} over a step, allocated bytes", account.stage), {std::move(table)}};
 }
 
-std::string changes_text(const FitReport& report, const TextStyle& style) {
-  if (report.verdict != FitVerdict::does_not_fit) return "";
-  if (!report.changes.empty()) return changes_text(report.changes, style);
-  return "\n" + hanging("", "Remedy: " + std::string(no_change_fits) + ".", style);
+AnswerSection remedies_section(const FitReport& report) {
+  if (report.verdict != FitVerdict::does_not_fit) return {};
+  if (!report.changes.empty()) return changes_section(report.changes);
+  return {"", {AnswerLine{"Remedy: " + std::string(no_change_fits) + "."}}};
 }
 
-std::string room_text(const FitReport& report, const TextStyle& style) {
-  std::string result =
-      "\n" + toned("Room: the most with memory to spare, all else equal", Tone::strong, style) +
-      "\n";
-  using Align = TextTable::Align;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::left}};
-  table.add({"", "now", "most", "peak", "limited by"});
+AnswerTable room_table(const FitReport& report) {
+  AnswerTable table{{words_column(), number_column("now"), number_column("most"),
+                     number_column("peak"), words_column("limited by")}};
   for (const Room& room : report.room)
     table.add({room.key, with_thousands(room.now),
                room.largest ? with_thousands(*room.largest) : "none",
                room.peak ? bytes_text(*room.peak) : "-",
                std::string(name_of(room.bound)) + ": " + room.why});
-  return result + table.text(style);
+  return table;
 }
-
-}  // namespace
 
 AnswerHead fit_head(const FitReport& report, const std::string& source) {
   AnswerHead head;
@@ -192,30 +161,39 @@ AnswerHead fit_head(const FitReport& report, const std::string& source) {
   return head;
 }
 
-std::string fit_text(const FitReport& report, const FitView& view, const TextStyle& style,
-                     const std::string& source) {
-  std::string result = head_text(fit_head(report, source), style) + "\n";
-  for (const auto& [label, text] : question_lines(report.scenario.job))
-    result += labelled(label, text, style, label_columns);
-  result += reasons_text(report, style);
-  if (!report.memory) return result;
+}  // namespace
+
+Answer fit_answer(const FitReport& report, const FitView& view, const std::string& source) {
+  Answer answer{fit_head(report, source)};
+  AnswerFacts question;
+  question.label_columns = label_columns;
+  for (const auto& [label, text] : question_lines(report.scenario.job)) question.add(label, text);
+  answer.add("", std::move(question));
+  for (const Infeasible& reason : report.reasons) answer.add(reason_section(reason));
+  for (const Infeasible& reason : report.not_forecast)
+    answer.add("", AnswerLine{"simulate refuses this plan, " + reason.message,
+                              "Memory alone: ", Tone::warn});
+  if (!report.memory) return answer;
   const MemoryForecast& memory = *report.memory;
   const int chosen = view.stage.value_or(memory.peak_stage);
   FORETRAIN_REQUIRE(0 <= chosen && chosen < static_cast<int>(memory.stages.size()));
   const bool other = memory.replica && view.rank.value_or(0) > 0;
   const StageMemory& stage =
       other ? *memory.replica : memory.stages[static_cast<std::size_t>(chosen)];
-  result += "\n";
-  result += labelled("Band", band_text(report), style, label_columns);
-  if (view.rank)
-    result += labelled("Rank", rank_text(report.scenario.job, *view.rank), style, label_columns);
-  result += labelled("Counters", counters_text(stage), style, label_columns);
-  result += "\n" + memory_stacks_text(memory, StageOrder::heaviest_first, style);
-  result += "\n" + memory_rows_text(stage, style);
+  AnswerFacts facts;
+  facts.label_columns = label_columns;
+  facts.add("Band", band_text(report));
+  if (view.rank) facts.add("Rank", rank_text(report.scenario.job, *view.rank));
+  facts.add("Counters", counters_text(stage));
+  answer.add("", std::move(facts));
+  answer.add(memory_section(memory, StageOrder::heaviest_first));
+  answer.add(memory_rows_section(stage));
   if (view.timeline)
-    result += timeline_text(
-        report, other ? *report.replica : report.accounts[static_cast<std::size_t>(chosen)], style);
-  return result + changes_text(report, style) + room_text(report, style);
+    answer.add(timeline_section(
+        report, other ? *report.replica : report.accounts[static_cast<std::size_t>(chosen)]));
+  answer.add(remedies_section(report));
+  answer.add("Room: the most with memory to spare, all else equal", room_table(report));
+  return answer;
 }
 
 }  // namespace foretrain

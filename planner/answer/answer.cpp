@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/answer/answer.hpp"
+
+#include <algorithm>
+
+#include "models/base/require.hpp"
+
+namespace foretrain {
+
+AnswerColumn words_column(std::string head) { return {std::move(head), TextTable::Align::left}; }
+
+AnswerColumn number_column(std::string head) { return {std::move(head), TextTable::Align::right}; }
+
+void AnswerTable::add(std::vector<AnswerCell> cells) {
+  FORETRAIN_REQUIRE(cells.size() == columns.size());
+  rows.push_back(std::move(cells));
+}
+
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+bool is_empty(const AnswerBlock& block) {
+  return std::visit(Overloaded{[](const AnswerFacts& facts) { return facts.rows.empty(); },
+                               [](const AnswerTable& table) { return table.rows.empty(); },
+                               [](const AnswerLegend& legend) { return legend.entries.empty(); },
+                               [](const AnswerList& list) { return list.items.empty(); },
+                               [](const AnswerPicture& picture) { return picture.svg.empty(); },
+                               [](const auto& words) { return words.text.empty(); }},
+                    block);
+}
+
+}  // namespace
+
+void Answer::add(AnswerSection section) {
+  std::erase_if(section.blocks, is_empty);
+  if (!section.blocks.empty()) sections.push_back(std::move(section));
+}
+
+void Answer::add(std::string title, AnswerBlock block, AnswerPlace place) {
+  add(AnswerSection{std::move(title), {std::move(block)}, place});
+}
+
+}  // namespace foretrain

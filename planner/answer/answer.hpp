@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "planner/answer/head.hpp"
+#include "planner/text/palette.hpp"
+#include "planner/text/text_layout.hpp"
+
+namespace foretrain {
+
+/// A bar in a cell: shares of its width, in either order.
+struct AnswerBar {
+  double from = 0.0;
+  double to = 0.0;
+  std::optional<double> mark{};  ///< the forecast inside a band
+  std::optional<double> axis{};  ///< where zero is, of bars that go to both sides
+  bool broken = false;           ///< does not begin at zero, so that it carries a break
+  int columns = 30;              ///< on a terminal
+};
+
+/// Parts beside each other in a cell, with a mark at a limit.
+struct AnswerStack {
+  struct Part {
+    double share = 0.0;  ///< of the width
+    Paint paint;
+    char letter = '#';  ///< where there are no colours
+  };
+  std::vector<Part> parts{};
+  double limit = 1.0;
+  int columns = 44;  ///< on a terminal
+};
+
+struct AnswerCell {
+  std::string text;
+  Tone tone = Tone::plain;
+  std::optional<AnswerBar> bar{};  ///< instead of the text
+  std::optional<AnswerStack> stack{};
+
+  // Cells are written as the texts that most of them are.
+  AnswerCell(std::string words, Tone look = Tone::plain) : text{std::move(words)}, tone{look} {}
+  AnswerCell(const char* words) : text{words} {}
+  AnswerCell(AnswerBar drawn, Tone look = Tone::plain) : tone{look}, bar{drawn} {}
+  AnswerCell(AnswerStack drawn) : stack{std::move(drawn)} {}
+};
+
+struct AnswerColumn {
+  std::string head;  ///< no line of heads where all are empty
+  TextTable::Align align = TextTable::Align::left;
+};
+
+/// Columns of words, and columns of numbers, by their heads.
+[[nodiscard]] AnswerColumn words_column(std::string head = {});
+[[nodiscard]] AnswerColumn number_column(std::string head = {});
+
+struct AnswerTable {
+  std::vector<AnswerColumn> columns;
+  std::vector<std::vector<AnswerCell>> rows{};
+  /// On a terminal columns stand one blank apart, and the last ones go where there is no room.
+  bool tight = false;
+  /// Columns of a group, 0: none. On a terminal groups that have no room beside each other stand
+  /// below each other, each behind the first `stubs` columns.
+  std::size_t group = 0;
+  std::size_t stubs = 1;
+
+  /// @pre as many cells as columns
+  void add(std::vector<AnswerCell> cells);
+};
+
+struct AnswerFact {
+  std::string label;
+  std::string text;
+  std::string verdict{};  ///< before the text: "kept:"
+  Tone tone = Tone::plain;
+};
+/// Labelled lines.
+struct AnswerFacts {
+  std::vector<AnswerFact> rows{};
+  int label_columns = 14;  ///< on a terminal
+  bool folded = false;     ///< on a terminal a line each, cut where it is too long
+
+  void add(std::string label, std::string text) {
+    rows.push_back({std::move(label), std::move(text)});
+  }
+};
+
+/// A sentence; `lead` stands out before it: "warning: ".
+struct AnswerLine {
+  std::string text;
+  std::string lead{};
+  Tone tone = Tone::plain;  ///< of the lead
+  bool folded = false;      ///< on a terminal one line, cut where it is too long
+};
+
+/// What the colours and letters of stacks mean.
+struct AnswerLegend {
+  struct Entry {
+    Paint paint;
+    char letter;
+    std::string label;
+  };
+  std::vector<Entry> entries{};
+  std::string limit;  ///< what the mark is
+};
+
+struct AnswerList {
+  std::vector<std::string> items;
+};
+
+/// A command or a setting, to be copied.
+struct AnswerCode {
+  std::string text;
+};
+
+/// For pages alone: an SVG document of ours, svg_start() to its end.
+struct AnswerPicture {
+  std::string svg;
+  std::string label;    ///< for those who do not see it
+  bool titled = false;  ///< the label stands above it, too
+};
+
+using AnswerBlock = std::variant<AnswerFacts, AnswerTable, AnswerLegend, AnswerLine, AnswerList,
+                                 AnswerCode, AnswerPicture>;
+
+/// Who a section is for: a terminal has little room, a page has pictures.
+enum class AnswerPlace { everywhere, terminal, pages };
+
+/// Sections without a block that the medium shows are left out.
+struct AnswerSection {
+  std::string title;  ///< may be empty
+  std::vector<AnswerBlock> blocks{};
+  AnswerPlace place = AnswerPlace::everywhere;  ///< Markdown has what pages have
+};
+
+/// What a command says, once for every medium: answer_text(), answer_markdown(), answer_page().
+struct Answer {
+  AnswerHead head;
+  std::vector<AnswerSection> sections{};
+
+  /// Where there is something in it.
+  void add(AnswerSection section);
+  void add(std::string title, AnswerBlock block, AnswerPlace place = AnswerPlace::everywhere);
+};
+
+/// No line is longer than style.width.
+[[nodiscard]] std::string answer_text(const Answer& answer, const TextStyle& style = {});
+[[nodiscard]] std::string block_text(const AnswerBlock& block, const TextStyle& style = {});
+/// GitHub-flavoured Markdown, without pictures.
+[[nodiscard]] std::string answer_markdown(const Answer& answer);
+
+}  // namespace foretrain

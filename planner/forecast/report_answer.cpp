@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/forecast/report_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "planner/forecast/report_head.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/forecast/waterfall.hpp"
+#include "planner/text/format.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int label_columns = 15;
+constexpr std::size_t links_shown = 8;
+constexpr std::size_t links_on_a_screen = 3;
+constexpr std::size_t stages_on_a_screen = 4;
+constexpr std::size_t warnings_on_a_screen = 4;
+constexpr double least_on_a_screen = 0.001;  // of the step, for a part to have a line
+
+/// Links with traffic, the busiest first.
+AnswerTable links_table(const Prediction& prediction, std::size_t shown) {
+  AnswerTable table{{words_column("link"), number_column("bytes"), number_column("utilisation")}};
+  for (std::size_t i = 0; i < std::min(shown, prediction.links.size()); ++i) {
+    const LinkUse& link = prediction.links[i];
+    table.add({link.name, bytes_text(link.bytes), percent_text(link.utilisation)});
+  }
+  return table;
+}
+
+AnswerFacts facts_of(const SummaryLines& lines) {
+  AnswerFacts facts;
+  facts.label_columns = label_columns;
+  for (const auto& [label, text] : lines) facts.add(label, text);
+  return facts;
+}
+
+/// What the head does not say.
+SummaryLines other_answers(const Report& report) {
+  constexpr std::array<std::string_view, 9> said{
+      "Memory", "Step",           "MFU",           "HFU",       "Cost",
+      "Energy", "  at the meter", "Time to train", "  expected"};
+  SummaryLines lines = answer_lines(report);
+  std::erase_if(lines, [&](const auto& line) {
+    return std::find(said.begin(), said.end(), line.first) != said.end();
+  });
+  return lines;
+}
+
+/// What is merely unknown reads as one paragraph; everything else has a line of its own.
+void add_warnings(const Prediction& p, Answer& answer) {
+  AnswerSection warnings{"Warnings"};
+  std::string unknown;
+  for (const Warning& warning : p.warnings) {
+    if (warning.id.starts_with("unknown-"))
+      unknown += (unknown.empty() ? "" : "; ") + warning.message;
+    else
+      warnings.blocks.emplace_back(AnswerLine{warning.message, warning.id + ": ", Tone::warn});
+  }
+  answer.add(std::move(warnings));
+  if (!unknown.empty()) answer.add("Unknown", AnswerLine{unknown + "."});
+}
+
+AnswerSection budget_section(const Report& report) {
+  AnswerSection section{"Budget"};
+  for (const BudgetVerdict& verdict : report.budget)
+    section.blocks.emplace_back(AnswerLine{budget_text(verdict), verdict.pass ? "PASS  " : "FAIL  ",
+                                           verdict.pass ? Tone::good : Tone::bad});
+  return section;
+}
+
+std::string energy_line(const CostForecast& cost) {
+  if (!cost.energy) return "";
+  std::string text = cost.low.energy ? energy_range_text(cost) + " at the meter"
+                                     : energy_text(*cost.energy) + ", GPUs alone";
+  if (cost.power) text += ", " + significant_text(cost.power->value() / 1000.0) + " kW";
+  return text;
+}
+
+std::string unknown_line(const Prediction& p) {
+  std::string names;
+  for (const Warning& warning : p.warnings)
+    if (constexpr std::string_view prefix = "unknown-"; warning.id.starts_with(prefix))
+      names += (names.empty() ? "" : ", ") + warning.id.substr(prefix.size());
+  return names;
+}
+
+/// A line each, of those that are worth one on a screen.
+AnswerSection warning_lines(const Prediction& p) {
+  AnswerSection section{"Warnings"};
+  std::size_t more = 0;
+  for (const Warning& warning : p.warnings) {
+    // What is unknown, and energy, have a line of their own.
+    if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-")) continue;
+    if (section.blocks.size() == warnings_on_a_screen)
+      ++more;
+    else
+      section.blocks.emplace_back(AnswerLine{warning.message, warning.id + ": ", Tone::warn, true});
+  }
+  if (more > 0) section.blocks.emplace_back(AnswerLine{fmt::format("and {} more", more)});
+  return section;
+}
+
+std::string constants_line(const Prediction& p) {
+  std::string text;
+  for (const auto& [name, layer] :
+       {std::pair{"device", &p.device}, std::pair{"kernels", &p.kernels},
+        std::pair{"collectives", &p.collectives}, std::pair{"stack", &p.stack}})
+    if (!layer->source.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          layer->own_file.empty() ? name_of(layer->trust) : "your own");
+  return text;
+}
+
+/// What --full has, in a line each.
+void add_folded(const Report& report, Answer& answer) {
+  const Prediction& p = report.prediction;
+  answer.add(warning_lines(p));
+  AnswerFacts facts;
+  facts.label_columns = label_columns;
+  facts.folded = true;
+  for (const auto& [label, text] :
+       {std::pair<const char*, std::string>{"Energy", energy_line(p.cost)},
+        {"Unknown", unknown_line(p)},
+        {"Constants", constants_line(p)},
+        {"More", "--full: memory row by row, energy, warnings, sources"}})
+    if (!text.empty()) facts.add(label, text);
+  answer.add("", std::move(facts));
+}
+
+void add_step(const Report& report, bool full, Answer& answer) {
+  const Prediction& p = report.prediction;
+  if (!p.flops || (!p.step && !p.if_it_fit)) return;
+  answer.add(p.step ? "Where the step goes" : "Where the step would go if it fit",
+             waterfall_table(report.scenario.job, as_if_it_fit(p), full ? 0.0 : least_on_a_screen));
+}
+
+/// The parts below the head.
+void add_body(const Report& report, bool full, Answer& answer) {
+  const Prediction& p = report.prediction;
+  SummaryLines question = question_lines(report.scenario.job);
+  if (full) {
+    answer.add("", facts_of(question));
+    for (const Infeasible& reason : p.reasons) answer.add(reason_section(reason));
+    answer.add(changes_section(report.changes));
+    answer.add("", facts_of(answer_lines(report)));
+  } else {
+    // The head has the first reason.
+    if (!p.feasible()) {
+      const Infeasible& first = p.reasons.front();
+      question.emplace_back("Rule", first.rule + (first.key.empty() ? "" : ", key " + first.key));
+    }
+    const SummaryLines others = other_answers(report);
+    question.insert(question.end(), others.begin(), others.end());
+    answer.add("", facts_of(question));
+    for (std::size_t i = 1; i < p.reasons.size(); ++i) answer.add(reason_section(p.reasons[i]));
+    answer.add(changes_section(report.changes));
+  }
+  if (p.memory)
+    answer.add(memory_section(*p.memory, StageOrder::pipeline, full ? 16 : stages_on_a_screen));
+  if (p.memory && full && !p.memory->stages.empty()) {
+    answer.add("Memory by category", memory_categories_table(*p.memory), AnswerPlace::pages);
+    answer.add(memory_rows_section(heaviest_stage(*p.memory)));
+  }
+  add_step(report, full, answer);
+  if (!p.links.empty())
+    answer.add("Busiest links", links_table(p, full ? links_shown : links_on_a_screen));
+  answer.add(budget_section(report));
+  if (!full) return add_folded(report, answer);
+  add_warnings(p, answer);
+  answer.add("Where the constants come from", facts_of(provenance_lines(p)));
+}
+
+/// Parts shorter than `least` as one, "other parts", at the end.
+std::vector<WaterfallPart> with_small_summed(std::vector<WaterfallPart> parts, Seconds least) {
+  WaterfallPart rest{"other", "other parts", {}};
+  int summed = 0;
+  for (const WaterfallPart& part : parts) {
+    if (max(part.time, -part.time) >= least) continue;
+    rest.time += part.time;
+    ++summed;
+  }
+  if (summed < 2) return parts;
+  std::erase_if(parts, [&](const auto& part) { return max(part.time, -part.time) < least; });
+  parts.push_back(rest);
+  return parts;
+}
+
+}  // namespace
+
+AnswerTable waterfall_table(const Job& job, const Prediction& prediction, double least) {
+  FORETRAIN_REQUIRE(prediction.step.has_value());
+  const std::vector<WaterfallPart> parts =
+      with_small_summed(waterfall(job, prediction), least * prediction.step->time);
+  const Seconds step = prediction.step->time;
+  // Very long sequences can make the ideal longer than the step: the bars must still fit.
+  Seconds scale = step;
+  Seconds reach;
+  for (const WaterfallPart& part : parts) scale = max(scale, reach += part.time);
+  AnswerTable table{{words_column(), number_column(), number_column(), words_column()}};
+  const auto line = [&](const std::string& label, Seconds time, double from, double to, Tone tone) {
+    table.add({{label, tone}, seconds_text(time), percent_text(time / step), AnswerBar{from, to}});
+  };
+  Seconds at;
+  for (const WaterfallPart& part : parts) {
+    line(part.label, part.time, at / scale, (at + part.time) / scale, Tone::plain);
+    at += part.time;
+  }
+  line("= step", step, 0.0, step / scale, Tone::strong);
+  return table;
+}
+
+AnswerSection changes_section(const std::vector<Change>& changes) {
+  AnswerTable table{{number_column("step"), number_column("peak"), words_column("--set")}};
+  const std::size_t shown = std::min<std::size_t>(changes.size(), 6);
+  for (std::size_t i = 0; i < shown; ++i)
+    table.add({step_text(changes[i]), bytes_text(changes[i].peak), changes[i].text()});
+  return {"Changes that fit with room to spare, fastest first", {std::move(table)}};
+}
+
+AnswerSection reason_section(const Infeasible& reason) {
+  AnswerFacts facts;
+  facts.label_columns = label_columns;
+  facts.add("rule", reason.rule);
+  if (!reason.key.empty()) facts.add("key", reason.key);
+  if (!reason.remedy.empty()) facts.add("what helps", reason.remedy);
+  return {"", {AnswerLine{reason.message, "Not feasible: ", Tone::bad}, std::move(facts)}};
+}
+
+Answer report_answer(const Report& report, ReportLength length, const std::string& source) {
+  Answer answer{report_head(report, source)};
+  if (length != ReportLength::brief) add_body(report, length == ReportLength::full, answer);
+  return answer;
+}
+
+std::string report_text(const Report& report, const TextStyle& style) {
+  return answer_text(report_answer(report), style);
+}
+
+std::string report_markdown(const Report& report) { return answer_markdown(report_answer(report)); }
+
+}  // namespace foretrain

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "planner/answer/answer.hpp"
+#include "planner/forecast/report.hpp"
+
+namespace foretrain {
+
+/// How much of a forecast is told.
+enum class ReportLength {
+  brief,   ///< the head
+  screen,  ///< what fits on a screen of 50 lines; the rest folds into a line each
+  full
+};
+/// @param source as report_head() takes it
+[[nodiscard]] Answer report_answer(const Report& report, ReportLength length = ReportLength::full,
+                                   const std::string& source = {});
+/// All of it in words, and as GitHub-flavoured Markdown for comments on pull requests.
+[[nodiscard]] std::string report_text(const Report& report, const TextStyle& style = {});
+[[nodiscard]] std::string report_markdown(const Report& report);
+
+// Sections that other answers have, too.
+
+/// Why a plan cannot run.
+[[nodiscard]] AnswerSection reason_section(const Infeasible& reason);
+/// The changes that make a plan fit; nothing for no changes.
+[[nodiscard]] AnswerSection changes_section(const std::vector<Change>& changes);
+enum class StageOrder { pipeline, heaviest_first };
+/// Memory per stage as stacked bars with their legend.
+/// @param most lines; the heaviest stages where there are more
+[[nodiscard]] AnswerSection memory_section(const MemoryForecast& memory, StageOrder order,
+                                           std::size_t most = 16);
+/// Stages by categories of memory. @pre at least one stage
+[[nodiscard]] AnswerTable memory_categories_table(const MemoryForecast& memory);
+/// The named rows of one stage under their categories, both largest first.
+[[nodiscard]] AnswerSection memory_rows_section(const StageMemory& stage);
+/// One stacked bar that stands for `scale` bytes, with a mark at `usable`.
+[[nodiscard]] AnswerStack memory_stack(const StageMemory& stage, Bytes usable, Bytes scale);
+/// The way from peak FLOP/s to the step as a waterfall of bars. @pre the forecast has step and
+/// flops
+/// @param least share of the step that has a line of its own; what is less is summed into one
+[[nodiscard]] AnswerTable waterfall_table(const Job& job, const Prediction& prediction,
+                                          double least = 0.0);
+
+}  // namespace foretrain
