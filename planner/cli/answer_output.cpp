@@ -34,7 +34,8 @@ void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& j
     app.add_flag("--csv", output.csv, "Print CSV, " + csv)
         ->excludes(as_json)
         ->excludes(as_markdown);
-  app.add_option("--html", output.html, "Write a page, too: one HTML file with all in it")
+  app.add_option("--html", output.html,
+                 "Write a page, too: one HTML file with all in it; - prints it instead")
       ->type_name("FILE");
   guard_outputs(app, FileUse::report, {"--html"});
   add_report_output(app, output.out, files);
@@ -46,15 +47,19 @@ int deliver_answer(const AnswerOutput& output, const AnswerForms& forms,
   const bool in_words = !output.json && !output.csv;
   const Answer answer =
       in_words || output.brief || (!output.html.empty() && !forms.page) ? make() : Answer{};
-  if (!output.html.empty())
-    write_file(output.html, forms.page ? forms.page() : answer_page(answer, forms.kind));
+  if (!output.html.empty()) {
+    const std::string page = forms.page ? forms.page() : answer_page(answer, forms.kind);
+    if (output.html == "-") return deliver(page, output.out);
+    write_file(output.html, page);
+  }
   if (output.brief)
     return deliver(output.json ? head_json(answer.head) : head_text(answer.head, output.style()),
                    output.out);
-  return deliver(output.json       ? forms.json()
-                 : output.csv      ? forms.csv()
-                 : output.markdown ? answer_markdown(answer)
-                                   : answer_text(answer, output.style()),
+  return deliver(output.json            ? forms.json()
+                 : output.csv           ? forms.csv()
+                 : output.markdown      ? answer_markdown(answer)
+                 : !forms.words.empty() ? forms.words
+                                        : answer_text(answer, output.style()),
                  output.out);
 }
 

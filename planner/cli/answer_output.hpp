@@ -14,7 +14,7 @@ namespace foretrain {
 /// How an answer is printed: options of every command that gives one.
 struct AnswerOutput {
   std::string out;   ///< empty: standard output
-  std::string html;  ///< page beside it; empty: none
+  std::string html;  ///< page beside it, "-": instead of it; empty: none
   bool json = false;
   bool csv = false;
   bool markdown = false;
@@ -30,6 +30,7 @@ struct AnswerForms {
   std::function<std::string()> json;  ///< full; --brief has one of its own
   std::function<std::string()> csv{};
   std::function<std::string()> page{};  ///< absent: answer_page()
+  std::string words{};                  ///< on a terminal instead of the answer; empty: the answer
 };
 
 /// Adds --json, --markdown, --html, --out and --brief, and --csv where `csv` says what it prints.

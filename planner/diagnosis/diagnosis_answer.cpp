@@ -18,7 +18,7 @@ constexpr std::size_t most_shown = 5;  // causes with their evidence
 AnswerFacts course_facts(const DiagnosisReport& report) {
   AnswerFacts facts;
   facts.label_columns = 16;
-  for (const auto& [label, line] : course_lines(report)) facts.add("  " + label, line);
+  for (const auto& [label, line] : course_lines(report)) facts.add(label, line);
   return facts;
 }
 

@@ -51,7 +51,7 @@ Answer solve_answer(const SolveAnswer& solved, const std::string& source) {
   AnswerFacts more;
   more.label_columns = label_columns;
   for (std::size_t i = most_figures; i < solved.values.size(); ++i)
-    more.add("  " + solved.values[i].label, solved.values[i].text);
+    more.add(solved.values[i].label, solved.values[i].text);
   answer.add("", std::move(more));
   if (!solved.settings.empty() && source.empty())
     answer.add("", AnswerCode{fmt::format("--set {}", fmt::join(solved.settings, " --set "))});

@@ -59,13 +59,12 @@ int print(const Report& report, const Played& played, const SimulateOptions& opt
     chart = make_step_views(report, *played.path, options.views, output.style(), played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
-  const bool in_words = !output.json && !output.csv && !output.markdown && !output.brief;
-  if (!chart.empty() && in_words) return deliver(chart, output.out);
   const AnswerForms forms{"forecast", [&] { return report_json(report); },
                           [&] { return report_csv({report}); },
                           [&] {
                             return page_html({{page_side(report)}, std::nullopt});
-                          }};
+                          },
+                          chart};
   const bool full = options.full || output.markdown;
   return deliver_answer(output, forms, [&] {
     return report_answer(report, full ? ReportLength::full : ReportLength::screen,

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "planner/step/gantt.hpp"
+#include "planner/step/internal/gantt_frame.hpp"
 #include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/text/ticks.hpp"
@@ -209,4 +210,39 @@ TEST_CASE("every role has a look of its own", "[planner][gantt]") {
       CHECK(task_looks[a].letter != task_looks[b].letter);
       CHECK(std::string(task_looks[a].paint.light) != task_looks[b].paint.light);
     }
+}
+
+TEST_CASE("passes narrower than a pixel are drawn by their shares of it", "[planner][gantt]") {
+  // 0.7 of each pixel compute, 0.2 an exchange, 0.1 idle, two of each to a pixel.
+  std::vector<gantt::Box> boxes;
+  for (int i = 0; i < 200; ++i) {
+    gantt::Box box;
+    box.height = 10.0;
+    box.x = 100.0 + 0.5 * i;
+    box.width = 0.35;
+    box.span.role = TaskRole::forward;
+    boxes.push_back(box);
+    box.x += 0.35;
+    box.width = 0.1;
+    box.span.role = TaskRole::backward;
+    boxes.push_back(box);
+  }
+  gantt::Box wide;
+  wide.x = 300.0;
+  wide.width = 5.0;
+  wide.height = 10.0;
+  boxes.push_back(wide);
+  double compute = 0.0;
+  double exchange = 0.0;
+  for (const gantt::Box& box : gantt::sliced(boxes)) {
+    if (!box.slice) {
+      CHECK(box.width == 5.0);
+      continue;
+    }
+    CHECK(box.y >= -1e-9);
+    CHECK(box.y + box.height <= 10.0 + 1e-9);
+    (box.span.role == TaskRole::forward ? compute : exchange) += box.width * box.height;
+  }
+  CHECK(compute == Approx(0.7 * 100 * 10).epsilon(0.02));
+  CHECK(exchange == Approx(0.2 * 100 * 10).epsilon(0.02));
 }
