@@ -134,7 +134,7 @@ enum class AnswerPlace { everywhere, terminal, pages };
 struct AnswerSection {
   std::string title;  ///< may be empty
   std::vector<AnswerBlock> blocks{};
-  AnswerPlace place = AnswerPlace::everywhere;  ///< Markdown has what pages have
+  AnswerPlace place = AnswerPlace::everywhere;  ///< Markdown has all
 };
 
 /// What a command says, once for every medium: answer_text(), answer_markdown(), answer_page().
@@ -150,7 +150,7 @@ struct Answer {
 /// No line is longer than style.width.
 [[nodiscard]] std::string answer_text(const Answer& answer, const TextStyle& style = {});
 [[nodiscard]] std::string block_text(const AnswerBlock& block, const TextStyle& style = {});
-/// GitHub-flavoured Markdown, without pictures.
+/// GitHub-flavoured Markdown of all sections, without pictures.
 [[nodiscard]] std::string answer_markdown(const Answer& answer);
 
 }  // namespace foretrain

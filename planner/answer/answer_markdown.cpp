@@ -96,7 +96,6 @@ std::string head_markdown(const AnswerHead& head) {
 std::string answer_markdown(const Answer& answer) {
   std::string text = head_markdown(answer.head);
   for (const AnswerSection& section : answer.sections) {
-    if (section.place == AnswerPlace::terminal) continue;
     std::string body;
     for (const AnswerBlock& block : section.blocks)
       if (const std::string part = std::visit(MarkdownOf{}, block); !part.empty())

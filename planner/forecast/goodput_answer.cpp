@@ -49,7 +49,8 @@ AnswerFacts run_facts(const GoodputStudy& study) {
   if (study.stopped)
     facts.add("Stopped", fmt::format("after {} simulated runs", with_thousands(spread.trials)));
   if (spread.meets_deadline)
-    facts.add("Deadline", "met with a probability of " + percent_text(*spread.meets_deadline));
+    facts.add("Deadline",
+              fmt::format("met in {} of the simulated runs", percent_text(*spread.meets_deadline)));
   return facts;
 }
 
@@ -139,8 +140,9 @@ Answer goodput_answer(const GoodputStudy& study, const std::string& source) {
   answer.add("", run_facts(study));
   answer.add("Where the time goes", split_table(study));
   answer.add("Other checkpoint intervals", interval_table(study));
-  answer.add({"One simulated run",
-              {life_table(study), AnswerPicture{goodput_svg(study), "One simulated run"}}});
+  answer.add("One simulated run", life_table(study), AnswerPlace::terminal);
+  answer.add("One simulated run", AnswerPicture{goodput_svg(study), "One simulated run"},
+             AnswerPlace::pages);
   return answer;
 }
 

@@ -75,21 +75,47 @@ std::string difference_sentences(const Report& first, const Report& other) {
   return text;
 }
 
-std::vector<std::string> conditions_of_gain(const Report& first, const Report& other) {
-  const double step = other.prediction.step->time.value();
-  std::vector<std::string> conditions;
-  for (const PartDifference& part : part_differences(first, other)) {
-    if (part.seconds < condition_share * step) continue;
-    for (const StepPart& row : step_parts())
-      if (waterfall_key(row) == part.key && !row.condition.empty())
-        conditions.push_back(
-            fmt::format("{} ({})", row.condition, seconds_text(Seconds{part.seconds})));
-  }
-  const auto& memory = first.prediction.memory;
+namespace {
+
+/// What a part of the step rests on; nothing where that is not said, or it is not a part of `step`
+/// that matters.
+void add_condition(const std::string& key, Seconds time, Seconds step,
+                   std::vector<std::string>& conditions) {
+  if (time < condition_share * step) return;
+  for (const StepPart& row : step_parts())
+    if (waterfall_key(row) == key && !row.condition.empty())
+      conditions.push_back(fmt::format("{} ({})", row.condition, seconds_text(time)));
+}
+
+void add_memory_condition(const Report& report, std::vector<std::string>& conditions) {
+  const auto& memory = report.prediction.memory;
   if (memory && memory->peak > 0.9 * memory->usable)
     conditions.push_back(fmt::format("{} of {} are not exceeded: {} are left",
                                      bytes_text(memory->peak), bytes_text(memory->usable),
                                      bytes_text(memory->usable - memory->peak)));
+}
+
+}  // namespace
+
+std::vector<std::string> conditions_of_gain(const Report& first, const Report& other) {
+  std::vector<std::string> conditions;
+  for (const PartDifference& part : part_differences(first, other))
+    add_condition(part.key, Seconds{part.seconds}, other.prediction.step->time, conditions);
+  add_memory_condition(first, conditions);
+  return conditions;
+}
+
+std::vector<std::string> conditions_of_step(const Report& report) {
+  std::vector<std::string> conditions;
+  const Prediction& p = report.prediction;
+  if (p.step && p.flops) {
+    auto parts = whole_waterfall(report.scenario.job, p);
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const auto& a, const auto& b) { return b.time < a.time; });
+    for (const WaterfallPart& part : parts)
+      add_condition(part.key, part.time, p.step->time, conditions);
+  }
+  add_memory_condition(report, conditions);
   return conditions;
 }
 

@@ -30,5 +30,7 @@ struct PartDifference {
 /// What decides whether the gain of one plan over another is real: each large part that it saves
 /// or pays, with the property of model or machine that the forecast of it rests on.
 [[nodiscard]] std::vector<std::string> conditions_of_gain(const Report& first, const Report& other);
+/// The same of the large parts of one forecast's step.
+[[nodiscard]] std::vector<std::string> conditions_of_step(const Report& report);
 
 }  // namespace foretrain

@@ -34,9 +34,7 @@ function assumptions(side) {
     node.classList.add('screen');
     return node;
   };
-  return [el('h3', {}, 'Where the constants come from'),
-    table([{head: 'layer'}, {head: 'source and error', cls: 'wide'}], side.provenance),
-    el('h3', {class: 'screen'}, 'Assumptions: every value and where it comes from'),
+  return [el('h3', {class: 'screen'}, 'Assumptions: every value and where it comes from'),
     screen(`${rows(false).length} values of the scenario, defaults included`, table(columns, rows(false))),
     screen(`${rows(true).length} values that came with catalog entries`, table(columns, rows(true))),
     side.files.length > 0 && screen('Files that took part', table([{head: 'file', cls: 'name'}, {head: 'SHA-256'}],

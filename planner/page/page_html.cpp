@@ -7,7 +7,9 @@
 
 #include "models/base/require.hpp"
 #include "planner/answer/memory_part.hpp"
+#include "planner/forecast/plan_difference.hpp"
 #include "planner/forecast/report_head.hpp"
+#include "planner/forecast/summary.hpp"
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/page/report_page.hpp"
@@ -62,7 +64,15 @@ Json page_tree(const ReportPage& page) {
 namespace {
 
 Answer first_page(const ReportPage& page) {
-  if (page.sides.size() == 1) return {report_head(page.sides.front().report)};
+  if (page.sides.size() == 1) {
+    const Report& report = page.sides.front().report;
+    Answer answer{report_head(report)};
+    answer.add("What it rests on", AnswerList{conditions_of_step(report)});
+    AnswerFacts sources;
+    for (const auto& [layer, text] : provenance_lines(report.prediction)) sources.add(layer, text);
+    answer.add("Where the constants come from", std::move(sources));
+    return answer;
+  }
   std::vector<Report> reports;
   for (const PageSide& side : page.sides) reports.push_back(side.report);
   return comparison_answer(compare(std::move(reports)), CatalogValues::counted);

@@ -309,7 +309,6 @@ Json side_tree(const PageSide& side) {
       {"memory_verdict", p.memory ? Json(memory_verdict(*p.memory)) : Json(nullptr)},
       {"cards", cards_tree(report)},
       {"question", lines_tree(question_lines(report.scenario.job))},
-      {"answer", lines_tree(answer_lines(report))},
       {"reasons", reasons_tree(report)},
       {"changes", changes_tree(report)},
       {"budget", budget_tree(report)},
@@ -319,7 +318,6 @@ Json side_tree(const PageSide& side) {
       {"run", p.run.split ? run_split_tree(*p.run.split) : Json(nullptr)},
       {"cost", cost_tree(p)},
       {"warnings", warnings_tree(p)},
-      {"provenance", lines_tree(provenance_lines(p))},
       {"values", values_tree(report.scenario)},
       {"files", files_tree(report.scenario)}};
 }
