@@ -22,6 +22,8 @@ template <class... Ts>
 struct Overloaded : Ts... {
   using Ts::operator()...;
 };
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
 
 bool is_empty(const AnswerBlock& block) {
   return std::visit(Overloaded{[](const AnswerFacts& facts) { return facts.rows.empty(); },

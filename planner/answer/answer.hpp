@@ -43,10 +43,12 @@ struct AnswerCell {
   std::optional<AnswerStack> stack{};
 
   // Cells are written as the texts that most of them are.
+  // NOLINTBEGIN(google-explicit-constructor)
   AnswerCell(std::string words, Tone look = Tone::plain) : text{std::move(words)}, tone{look} {}
   AnswerCell(const char* words) : text{words} {}
   AnswerCell(AnswerBar drawn, Tone look = Tone::plain) : tone{look}, bar{drawn} {}
   AnswerCell(AnswerStack drawn) : stack{std::move(drawn)} {}
+  // NOLINTEND(google-explicit-constructor)
 };
 
 struct AnswerColumn {

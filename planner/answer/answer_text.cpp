@@ -158,38 +158,49 @@ std::string plain_text(const AnswerTable& table, const Rows& rows, const TextSty
   return printed.text(style);
 }
 
-/// Groups of columns below each other where they have no room beside each other.
-std::string grouped_text(const AnswerTable& table, const Rows& rows, const TextStyle& style) {
-  std::vector<int> widths(table.columns.size(), 0);
+std::vector<int> widths_of(const Rows& rows) {
+  std::vector<int> widths(rows.front().size(), 0);
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i)
       widths[i] = std::max(widths[i], display_width(row[i]) + 2);
-  const auto width_of = [&](std::size_t from, std::size_t to) {
-    return std::accumulate(widths.begin() + static_cast<std::ptrdiff_t>(from),
-                           widths.begin() + static_cast<std::ptrdiff_t>(to), 0);
-  };
+  return widths;
+}
+
+int sum_of(const std::vector<int>& widths, std::size_t from, std::size_t to) {
+  return std::accumulate(widths.begin() + static_cast<std::ptrdiff_t>(from),
+                         widths.begin() + static_cast<std::ptrdiff_t>(to), 0);
+}
+
+/// The stubs and the columns from `from` to `to`, the first stub cut to `first` columns.
+std::string block_of(const AnswerTable& table, const Rows& rows, std::size_t from, std::size_t to,
+                     int first, const TextStyle& style) {
+  AnswerTable block;
+  Rows part(rows.size());
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (i >= table.stubs && (i < from || i >= to)) continue;
+    block.columns.push_back(table.columns[i]);
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      part[row].push_back(i == 0 ? cut(rows[row][i], first - 2) : rows[row][i]);
+  }
+  return plain_text(block, part, style);
+}
+
+/// Groups of columns below each other where they have no room beside each other.
+std::string grouped_text(const AnswerTable& table, const Rows& rows, const TextStyle& style) {
+  const std::vector<int> widths = widths_of(rows);
+  const std::size_t columns = widths.size();
+  const auto next = [&](std::size_t at) { return std::min(columns, at + table.group); };
   int widest = 0;
-  for (std::size_t at = table.stubs; at < widths.size(); at += table.group)
-    widest = std::max(widest, width_of(at, std::min(widths.size(), at + table.group)));
-  const int others = width_of(1, table.stubs);
+  for (std::size_t at = table.stubs; at < columns; at += table.group)
+    widest = std::max(widest, sum_of(widths, at, next(at)));
+  const int others = sum_of(widths, 1, table.stubs);
   const int first = std::min(widths[0], std::max(12, style.width - others - widest));
+  const int room = style.width - first - others;
   std::string text;
-  for (std::size_t from = table.stubs; from < widths.size();) {
-    std::size_t to = std::min(widths.size(), from + table.group);
-    while (to < widths.size()) {
-      const std::size_t more = std::min(widths.size(), to + table.group);
-      if (first + others + width_of(from, more) > style.width) break;
-      to = more;
-    }
-    AnswerTable block;
-    Rows part(rows.size());
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (i >= table.stubs && (i < from || i >= to)) continue;
-      block.columns.push_back(table.columns[i]);
-      for (std::size_t row = 0; row < rows.size(); ++row)
-        part[row].push_back(i == 0 ? cut(rows[row][i], first - 2) : rows[row][i]);
-    }
-    text += (text.empty() ? "" : "\n") + plain_text(block, part, style);
+  for (std::size_t from = table.stubs; from < columns;) {
+    std::size_t to = next(from);
+    while (to < columns && sum_of(widths, from, next(to)) <= room) to = next(to);
+    text += (text.empty() ? "" : "\n") + block_of(table, rows, from, to, first, style);
     from = to;
   }
   return text;

@@ -57,7 +57,7 @@ std::string command_text(const std::string& command, const TextStyle& style) {
   const auto room = static_cast<std::size_t>(style.width - 2);  // for " \"
   std::string text;
   std::string line(first);
-  for (std::string word : words_of(command)) {
+  for (const std::string& word : words_of(command)) {
     if (line.size() + 1 + word.size() > room && line.size() > first.size()) {
       text += line + " \\\n";
       line = std::string(first.size(), ' ');

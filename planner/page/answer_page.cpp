@@ -35,7 +35,7 @@ const char* class_of(Tone tone) {
 /// Blanks before a label say that it is part of what stands above.
 std::string spoken(const std::string& text, Tone tone) {
   const bool part = text.starts_with("  ");
-  const std::string words = xml_text(part ? text.substr(text.find_first_not_of(' ')) : text);
+  std::string words = xml_text(part ? text.substr(text.find_first_not_of(' ')) : text);
   if (tone == Tone::plain && !part) return words;
   return fmt::format("<span class=\"{}{}\">{}</span>", class_of(tone), part ? " part" : "", words);
 }

@@ -174,14 +174,14 @@ AnswerTable evidence_table(const Comparison& c) {
   AnswerTable table{{words_column(), words_column(), words_column("source and error")}};
   std::vector<std::array<std::string, 3>> rows;
   for (std::size_t side = 0; side < c.reports.size(); ++side)
-    for (const auto& [layer, text] : provenance_lines(c.reports[side].prediction)) {
+    for (const auto& line : provenance_lines(c.reports[side].prediction)) {
       const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
-        return row[1] == layer && row[2] == text;
+        return row[1] == line.first && row[2] == line.second;
       });
       if (same != rows.end())
         (*same)[0] += ", " + side_name(side);
       else
-        rows.push_back({side_name(side), layer, text});
+        rows.push_back({side_name(side), line.first, line.second});
     }
   for (const auto& row : rows) table.add({row[0], row[1], row[2]});
   return table;
