@@ -54,10 +54,11 @@ struct AnswerCell {
 struct AnswerColumn {
   std::string head;  ///< no line of heads where all are empty
   TextTable::Align align = TextTable::Align::left;
+  int most = 0;  ///< columns on a terminal, longer texts are cut; 0: any
 };
 
 /// Columns of words, and columns of numbers, by their heads.
-[[nodiscard]] AnswerColumn words_column(std::string head = {});
+[[nodiscard]] AnswerColumn words_column(std::string head = {}, int most = 0);
 [[nodiscard]] AnswerColumn number_column(std::string head = {});
 
 struct AnswerTable {

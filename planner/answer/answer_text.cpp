@@ -93,6 +93,14 @@ std::string cell_text(AnswerCell cell, std::optional<int> columns, const TextSty
   return toned(cell.bar ? bar_text(*cell.bar, style) : cell.text, cell.tone, style);
 }
 
+/// As wide as its columns may be.
+AnswerTable fitted(AnswerTable table) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (const int most = table.columns[i].most; most > 0)
+      for (auto& row : table.rows) row[i].text = cut(row[i].text, most);
+  return table;
+}
+
 /// What is left of the screen for a last column that is drawn.
 std::optional<int> room_of_last(const AnswerTable& table, const TextStyle& style) {
   constexpr int least = 8;
@@ -221,7 +229,8 @@ struct TextOf {
     }
     return text;
   }
-  std::string operator()(const AnswerTable& table) const {
+  std::string operator()(const AnswerTable& whole) const {
+    const AnswerTable table = fitted(whole);
     const Rows rows = rows_of(table, style);
     if (table.tight) return tight_text(table, rows, style);
     return table.group > 0 ? grouped_text(table, rows, style) : plain_text(table, rows, style);

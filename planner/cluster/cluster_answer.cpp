@@ -91,20 +91,19 @@ AnswerFacts question_facts(const ClusterFile& file, const QueueSummary& summary)
 }
 
 void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& answer) {
-  AnswerTable waits{{words_column("class"), number_column("jobs"), number_column("mean"),
+  AnswerTable waits{{words_column("class", 20), number_column("jobs"), number_column("mean"),
                      number_column("+-"), number_column("P50"), number_column("P90"),
                      number_column("P99")}};
-  AnswerTable times{{words_column("class"), number_column("turnaround"), number_column("P90"),
+  AnswerTable times{{words_column("class", 20), number_column("turnaround"), number_column("P90"),
                      number_column("slowdown"), number_column("deadlines met")}};
   const auto row = [&](const std::string& name, const ClassSummary& jobs) {
     const double each = static_cast<double>(jobs.jobs) / summary.replications;
     const auto known = [&](std::string text) { return jobs.jobs > 0 ? std::move(text) : "-"; };
     const std::string range = plus_minus(jobs.wait.mean);
-    waits.add({cut(name, 20), with_thousands(std::llround(each)),
-               known(cell_text(jobs.wait.mean.value)), range.empty() ? "" : range.substr(3),
-               known(cell_text(jobs.wait.p50.value)), known(cell_text(jobs.wait.p90.value)),
-               known(cell_text(jobs.wait.p99.value))});
-    times.add({cut(name, 20), known(cell_text(jobs.turnaround.mean.value)),
+    waits.add({name, with_thousands(std::llround(each)), known(cell_text(jobs.wait.mean.value)),
+               range.empty() ? "" : range.substr(3), known(cell_text(jobs.wait.p50.value)),
+               known(cell_text(jobs.wait.p90.value)), known(cell_text(jobs.wait.p99.value))});
+    times.add({name, known(cell_text(jobs.turnaround.mean.value)),
                known(cell_text(jobs.turnaround.p90.value)),
                known(significant_text(jobs.bounded_slowdown.value)),
                jobs.in_time ? percent_text(jobs.in_time->value) : "-"});
@@ -120,14 +119,14 @@ void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& a
 
 /// What moldable jobs started with.
 AnswerTable sizes_table(const ClusterFile& file, const QueueSummary& summary) {
-  AnswerTable table{{words_column("class"), number_column("hosts"), number_column("speed"),
+  AnswerTable table{{words_column("class", 20), number_column("hosts"), number_column("speed"),
                      number_column("jobs")}};
   for (std::size_t i = 0; i < summary.classes.size(); ++i) {
     const ClassSummary& jobs = summary.classes[i];
     for (std::size_t j = 0; j < jobs.sizes.size() && jobs.jobs > 0; ++j) {
       const MoldableSize& size = file.queue.classes[i].moldable[j];
       table.add(
-          {j == 0 ? cut(file.queue.classes[i].name, 20) : "", with_thousands(size.hosts),
+          {j == 0 ? file.queue.classes[i].name : "", with_thousands(size.hosts),
            significant_text(size.speed),
            percent_text(static_cast<double>(jobs.sizes[j]) / static_cast<double>(jobs.jobs))});
     }
@@ -177,12 +176,12 @@ AnswerSection teams_section(const ClusterFile& file, const QueueSummary& summary
   double all = 0.0;
   for (const double host_s : summary.team_host_s) all += host_s;
   const auto energy = cluster_energy(file, summary);
-  AnswerTable table{{words_column("team"), number_column("GPU-hours"), number_column("share"),
+  AnswerTable table{{words_column("team", 24), number_column("GPU-hours"), number_column("share"),
                      number_column("cost"), number_column(energy ? "energy" : "")}};
   const std::size_t shown = std::min(file.queue.teams.size(), most_teams);
   for (const std::size_t i : by_use(summary.team_host_s, shown)) {
     const double gpu_s = summary.team_host_s[i] * file.host.gpus;
-    table.add({cut(file.queue.teams[i].name, 24), count_text(gpu_s / 3600.0),
+    table.add({file.queue.teams[i].name, count_text(gpu_s / 3600.0),
                all > 0.0 ? percent_text(summary.team_host_s[i] / all) : "-",
                file.price_per_gpu_s ? dollars_text(Dollars{gpu_s * *file.price_per_gpu_s}) : "-",
                energy ? energy_text(energy->teams[i]) : ""});

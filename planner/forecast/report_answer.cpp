@@ -174,7 +174,7 @@ void add_body(const Report& report, bool full, Answer& answer) {
   answer.add(budget_section(report));
   if (!full) return add_folded(report, answer);
   add_warnings(p, answer);
-  answer.add("Where the constants come from", facts_of(provenance_lines(p)));
+  answer.add(sources_section(p));
 }
 
 /// Parts shorter than `least` as one, "other parts", at the end.
@@ -222,6 +222,10 @@ AnswerSection changes_section(const std::vector<Change>& changes) {
   for (std::size_t i = 0; i < shown; ++i)
     table.add({step_text(changes[i]), bytes_text(changes[i].peak), changes[i].text()});
   return {"Changes that fit with room to spare, fastest first", {std::move(table)}};
+}
+
+AnswerSection sources_section(const Prediction& prediction) {
+  return {"Where the constants come from", {facts_of(provenance_lines(prediction))}};
 }
 
 AnswerSection reason_section(const Infeasible& reason) {

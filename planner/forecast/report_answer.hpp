@@ -25,6 +25,8 @@ enum class ReportLength {
 
 // Sections that other answers have, too.
 
+/// Where the constants come from.
+[[nodiscard]] AnswerSection sources_section(const Prediction& prediction);
 /// Why a plan cannot run.
 [[nodiscard]] AnswerSection reason_section(const Infeasible& reason);
 /// The changes that make a plan fit; nothing for no changes.

@@ -31,14 +31,14 @@ std::string overrides_text(const Scenario& scenario) {
 
 AnswerSection sides_section(const Comparison& c) {
   AnswerSection section{"Sides"};
-  AnswerTable table{{words_column(), words_column(), words_column(), words_column()}};
+  AnswerTable table{{words_column(), words_column(), words_column("", 40), words_column()}};
   std::vector<AnswerBlock> reasons;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Report& report = c.reports[side];
     const std::string changed = overrides_text(report.scenario);
     table.add({side_name(side),
                {verdict_words(report.prediction), tone_of(run_verdict(report.prediction))},
-               cut(report.scenario.job.name, 40),
+               report.scenario.job.name,
                report.scenario.path + (changed.empty() ? "" : " " + changed)});
     for (const Infeasible& reason : report.prediction.reasons)
       reasons.emplace_back(AnswerLine{

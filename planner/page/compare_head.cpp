@@ -126,6 +126,10 @@ AnswerHead comparison_head(const Comparison& c) {
     head.verdict = Verdict::no;
     head.words = "NOT ALL CAN RUN";
   }
+  for (std::size_t side = 0; side < c.reports.size(); ++side)
+    if (const auto& reasons = c.reports[side].prediction.reasons; !reasons.empty())
+      head.sentence += fmt::format("{}{} cannot run: {}.", head.sentence.empty() ? "" : " ",
+                                   side_name(side), reasons.front().message);
   for (const std::string& sentence : lead_sentences(c))
     head.sentence += (head.sentence.empty() ? "" : " ") + sentence;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {

@@ -8,8 +8,8 @@
 #include "models/base/require.hpp"
 #include "planner/answer/memory_part.hpp"
 #include "planner/forecast/plan_difference.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_head.hpp"
-#include "planner/forecast/summary.hpp"
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/page/internal/page_tree.hpp"
 #include "planner/page/report_page.hpp"
@@ -68,9 +68,7 @@ Answer first_page(const ReportPage& page) {
     const Report& report = page.sides.front().report;
     Answer answer{report_head(report)};
     answer.add("What it rests on", AnswerList{conditions_of_step(report)});
-    AnswerFacts sources;
-    for (const auto& [layer, text] : provenance_lines(report.prediction)) sources.add(layer, text);
-    answer.add("Where the constants come from", std::move(sources));
+    answer.add(sources_section(report.prediction));
     return answer;
   }
   std::vector<Report> reports;

@@ -295,12 +295,6 @@ AnswerTable alternatives_table(const Plans& plans) {
   return table;
 }
 
-AnswerTable source_table(const Report& report) {
-  AnswerTable table{{words_column(), words_column()}};
-  for (const auto& [layer, text] : provenance_lines(report.prediction)) table.add({layer, text});
-  return table;
-}
-
 }  // namespace
 
 Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& source) {
@@ -315,7 +309,9 @@ Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& s
                  AnswerList{conditions_of_gain(plans[0].report, plans[1].report)},
                  AnswerPlace::pages);
     }
-    answer.add("Evidence", source_table(plans.front().report), AnswerPlace::pages);
+    AnswerSection sources = sources_section(plans.front().report.prediction);
+    sources.place = AnswerPlace::pages;
+    answer.add(std::move(sources));
     const std::size_t played = std::min(report.options.on_fabric, plans.size());
     const std::string fabric =
         played > 0 ? fmt::format(", the first {} simulated on their fabric", played) : "";

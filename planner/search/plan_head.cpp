@@ -79,6 +79,7 @@ AnswerHead plan_head(const PlanReport& report, const std::string& source) {
     head.words = report.result.complete() ? "NOTHING FITS" : "NOTHING FOUND SO FAR";
     head.sentence = fmt::format("None of {} combinations fits and keeps the limits.",
                                 with_thousands(report.result.evaluated));
+    if (!source.empty()) head.next = "foretrain fit " + source;
     return head;
   }
   const Report& best = report.plans.front().report;

@@ -265,8 +265,9 @@ AnswerHead serving_head(const ServingReport& report) {
   judge_goals(report, head);
   const ServingSummary& seen = report.summary;
   const EngineProfile& engine = report.ready.serve.deployment.engine;
-  head.sentence = fmt::format("{} answers {} requests/s on {} GPUs.", report.model,
-                              significant_text(seen.requests_per_s), report.ready.gpus());
+  head.sentence = fmt::format("{} answers {} requests/s on {} GPU{}.", report.model,
+                              significant_text(seen.requests_per_s), report.ready.gpus(),
+                              report.ready.gpus() == 1 ? "" : "s");
   head.figures = {time_figure("TTFT, P90", seen.ttft, engine.ttft),
                   time_figure("TPOT, P90", seen.tpot, engine.tpot),
                   {"Output", significant_text(seen.output_tokens_per_s) + " tokens/s",

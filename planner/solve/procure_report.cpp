@@ -27,14 +27,14 @@ std::string hours_text(const std::optional<double>& hours) {
 }
 
 AnswerTable workload_table(const Procurement& result, std::size_t workload) {
-  AnswerTable table{{words_column("cluster"), number_column("GPUs"), number_column("step s"),
+  AnswerTable table{{words_column("cluster", 26), number_column("GPUs"), number_column("step s"),
                      number_column("MFU %"), number_column("days"), number_column("cost"),
                      words_column("plan")}};
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
     const ProcureCell& cell = cluster.cells[workload];
     const bool runs = cell.why.empty();
-    table.add({cut(cluster.name, 26), with_thousands(cluster.gpus),
+    table.add({cluster.name, with_thousands(cluster.gpus),
                runs ? significant_text(cell.step.value()) : "-",
                runs ? fixed_text(100.0 * cell.mfu, 1) : "-", days_text(cell.run),
                money_text(cell.price_usd), runs ? cell.plan : cell.why});
@@ -43,14 +43,14 @@ AnswerTable workload_table(const Procurement& result, std::size_t workload) {
 }
 
 AnswerTable totals_table(const Procurement& result) {
-  AnswerTable table{{number_column("#"), words_column("cluster"), number_column("GPUs"),
+  AnswerTable table{{number_column("#"), words_column("cluster", 26), number_column("GPUs"),
                      words_column("device"), number_column("days"), number_column("GPU-hours"),
                      number_column("cost")}};
   int place = 0;
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
-    table.add({std::to_string(++place), cut(cluster.name, 26), with_thousands(cluster.gpus),
-               cluster.device, days_text(cluster.run), hours_text(cluster.gpu_hours),
+    table.add({std::to_string(++place), cluster.name, with_thousands(cluster.gpus), cluster.device,
+               days_text(cluster.run), hours_text(cluster.gpu_hours),
                money_text(cluster.price_usd)});
   }
   return table;
@@ -84,7 +84,7 @@ AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
   for (const ProcureCluster& cluster : result.clusters)
     if (const auto band = band_of(measure, cluster)) most = std::max(most, band->high);
   if (!(most > 0.0)) return section;
-  AnswerTable table{{words_column("cluster"), number_column("P10"),
+  AnswerTable table{{words_column("cluster", 16), number_column("P10"),
                      number_column(energy ? "" : "forecast"), number_column("P90"),
                      words_column("from 0"), words_column("kernels")}};
   for (const std::size_t i : result.ranking) {
@@ -95,7 +95,7 @@ AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
     // Of energy the band alone: what the forecast counts of it differs from cluster to cluster.
     bar.mark = energy ? -1.0 : band->middle / most;
     bar.columns = 18;
-    table.add({cut(cluster.name, 16), number(band->low), energy ? "to" : number(band->middle),
+    table.add({cluster.name, number(band->low), energy ? "to" : number(band->middle),
                number(band->high), bar, std::string(name_of(cluster.evidence))});
   }
   section.blocks.emplace_back(std::move(table));
@@ -144,6 +144,55 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+std::string lead_words(const Procurement& result, const std::vector<std::size_t>& ties) {
+  const std::string& first = result.clusters[result.ranking.front()].name;
+  const auto others = static_cast<std::size_t>(
+      std::count_if(result.clusters.begin(), result.clusters.end(),
+                    [](const ProcureCluster& cluster) { return cluster.runs(); }) -
+      1);
+  if (others == 0) return fmt::format("{} alone runs all workloads.", first);
+  if (ties.size() == 1)
+    return fmt::format("{} has the best forecast, and {} is a tie with it.", first,
+                       result.clusters[ties.front()].name);
+  if (!ties.empty())
+    return fmt::format("{} has the best forecast, and {} are a tie with it.", first,
+                       counted(ties.size(), "other cluster"));
+  return fmt::format("{} is ahead of {}.", first,
+                     others == 1 ? result.clusters[result.ranking[1]].name : "all others");
+}
+
+/// By what the ranking is by; the other of time and money beside it.
+HeadFigure figure_of(const ProcureCluster& cluster, ProcureMeasure measure) {
+  HeadFigure figure{cluster.name, "does not run"};
+  if (!cluster.runs()) return figure;
+  const auto text = [measure](double value) {
+    switch (measure) {
+      case ProcureMeasure::price:
+        return "$" + count_text(value);
+      case ProcureMeasure::energy:
+        return count_text(value) + " kWh";
+      case ProcureMeasure::gpu_time:
+        return count_text(value) + " GPU-hours";
+      case ProcureMeasure::run_time:
+        return significant_text(value) + " days";
+      case ProcureMeasure::step_time:
+        break;
+    }
+    return significant_text(value) + " s";
+  };
+  if (const auto band = band_of(measure, cluster)) {
+    figure.value = text(band->middle);
+    figure.band = text(band->low) + " to " + text(band->high);
+  } else {
+    figure.value = "unknown";
+  }
+  if (measure != ProcureMeasure::price && cluster.price_usd)
+    figure.difference = money_text(cluster.price_usd);
+  if (measure == ProcureMeasure::price && cluster.run)
+    figure.difference = days_text(cluster.run) + " days";
+  return figure;
+}
+
 AnswerHead procure_head(const Procurement& result) {
   AnswerHead head;
   head.subject = "Procurement";
@@ -160,22 +209,10 @@ AnswerHead procure_head(const Procurement& result) {
   const auto ties = ties_with_first(result, measure_of(result));
   const bool tie = ties && !ties->empty();
   head.words = tie ? "TIE" : first.name;
-  head.sentence =
-      tie ? fmt::format("{} has the best forecast, and {} with it.", first.name,
-                        ties->size() == 1 ? result.clusters[ties->front()].name + " is a tie"
-                                          : counted(ties->size(), "other cluster") + " are a tie")
-          : fmt::format("{} is ahead of {}.", first.name,
-                        result.ranking.size() == 2 ? result.clusters[result.ranking[1]].name
-                                                   : "all others");
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, result.ranking.size()); ++i) {
-    const ProcureCluster& cluster = result.clusters[result.ranking[i]];
-    const auto band = cluster.price_band;
-    head.figures.push_back(
-        {cluster.name,
-         cluster.price_usd ? money_text(cluster.price_usd) : days_text(cluster.run) + " days",
-         band ? fmt::format("${} to ${}", count_text(band->low), count_text(band->high)) : "",
-         cluster.price_usd ? days_text(cluster.run) + " days" : ""});
-  }
+  head.sentence = lead_words(result, ties.value_or(std::vector<std::size_t>{}));
+  const ProcureMeasure measure = measure_of(result);
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, result.ranking.size()); ++i)
+    head.figures.push_back(figure_of(result.clusters[result.ranking[i]], measure));
   return head;
 }
 

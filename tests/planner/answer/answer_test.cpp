@@ -139,6 +139,18 @@ TEST_CASE("sections have their place", "[planner][answer]") {
   CHECK(has(answer_markdown(answer), "narrow words"));
 }
 
+TEST_CASE("long names are cut where a terminal has no room, and whole on a page",
+          "[planner][answer]") {
+  Answer answer;
+  AnswerTable table{{words_column("name", 10), number_column("n")}};
+  table.add({"a-name-that-is-long", "1"});
+  answer.add("Names", std::move(table));
+  CHECK(has(answer_text(answer), "a-name-..."));
+  CHECK_FALSE(has(answer_text(answer), "that-is-long"));
+  CHECK(has(answer_page(answer, "answer"), "a-name-that-is-long"));
+  CHECK(has(answer_markdown(answer), "a-name-that-is-long"));
+}
+
 TEST_CASE("columns that only draw are left out of Markdown", "[planner][answer]") {
   Answer answer;
   AnswerTable table{{words_column("part"), words_column("drawn")}};

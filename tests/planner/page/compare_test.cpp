@@ -135,6 +135,7 @@ TEST_CASE("a side that cannot run says why", "[planner][compare]") {
   CHECK_FALSE(c.feasible());
   const std::string text = answer_text(comparison_answer(c, CatalogValues::counted));
   CHECK(test::has(text, "OUT OF MEMORY"));
+  CHECK(test::has(comparison_head(c).sentence, "B cannot run: stage 0 needs 90.6 GiB"));
   CHECK(test::has(text, "stage 0 needs 90.6 GiB"));
   CHECK_FALSE(test::has(text, "What changed in the step"));
   CHECK(test::has(answer_markdown(comparison_answer(c, CatalogValues::counted)), "OUT OF MEMORY"));

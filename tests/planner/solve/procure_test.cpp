@@ -132,6 +132,21 @@ TEST_CASE("procure: text keeps its width, CSV has a row per cell", "[planner][pr
   CHECK(nlohmann::json::parse(procure_json(result)).at("schema") == "procure/1");
 }
 
+TEST_CASE("procure: the head's figures are those of the ranking", "[planner][procure]") {
+  ProcureOptions options;
+  options.by = RankBy::time;
+  for (const HeadFigure& figure :
+       procure_answer(procure(clusters(), workloads(), options)).head.figures)
+    CHECK(figure.value.ends_with(" days"));
+  options.by = RankBy::cost;
+  for (const HeadFigure& figure :
+       procure_answer(procure(clusters(), workloads(), options)).head.figures)
+    CHECK(figure.value.starts_with("$"));
+  // One alone is ahead of nobody.
+  const auto alone = procure_answer(procure({clusters().front()}, workloads(), options));
+  CHECK(alone.head.sentence.find("alone runs all workloads") != std::string::npos);
+}
+
 TEST_CASE("procure: prices and energies are ranges, and overlap is said of every cluster",
           "[planner][procure]") {
   ProcureOptions options;
