@@ -115,9 +115,10 @@ struct AnswerList {
   std::vector<std::string> items;
 };
 
-/// A command or a setting, to be copied.
+/// A command or settings of one, to be copied: on a terminal broken where a shell reads on.
 struct AnswerCode {
   std::string text;
+  std::string label{};  ///< whose it is, before it
 };
 
 /// For pages alone: an SVG document of ours, svg_start() to its end.

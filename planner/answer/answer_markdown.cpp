@@ -73,7 +73,9 @@ struct MarkdownOf {
     for (const std::string& item : list.items) text += "- " + markdown_cell(item) + "\n";
     return text;
   }
-  std::string operator()(const AnswerCode& words) const { return code(words.text) + "\n"; }
+  std::string operator()(const AnswerCode& words) const {
+    return (words.label.empty() ? "" : markdown_cell(words.label) + " ") + code(words.text) + "\n";
+  }
   std::string operator()(const AnswerPicture&) const { return ""; }
 };
 

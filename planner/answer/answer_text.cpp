@@ -252,7 +252,9 @@ struct TextOf {
     for (const std::string& item : list.items) text += hanging("  - ", item, style);
     return text;
   }
-  std::string operator()(const AnswerCode& code) const { return hanging("  ", code.text, style); }
+  std::string operator()(const AnswerCode& code) const {
+    return hanging_command(code.label.empty() ? " " : "  " + code.label, code.text, style);
+  }
   std::string operator()(const AnswerPicture&) const { return ""; }
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "planner/text/json.hpp"
 #include "planner/version.hpp"
@@ -36,48 +35,13 @@ std::string figures_text(const AnswerHead& head, const TextStyle& style) {
   return table.text(style);
 }
 
-/// Words of a command, blanks in quotes kept.
-std::vector<std::string> words_of(const std::string& command) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    if (c == ' ' && !quoted)
-      words.emplace_back();
-    else
-      words.back() += c;
-  }
-  return words;
-}
-
-/// Broken where the shell goes on reading, so that it can be copied: between words, and in a word
-/// that is longer than a line.
-std::string command_text(const std::string& command, const TextStyle& style) {
-  constexpr std::string_view first = "Next:";
-  const auto room = static_cast<std::size_t>(style.width - 2);  // for " \"
-  std::string text;
-  std::string line(first);
-  for (const std::string& word : words_of(command)) {
-    if (line.size() + 1 + word.size() > room && line.size() > first.size()) {
-      text += line + " \\\n";
-      line = std::string(first.size(), ' ');
-    }
-    line += " " + word;
-    while (line.size() > room && word.find('\'') == std::string::npos) {
-      text += line.substr(0, room) + "\\\n";
-      line.erase(0, room);
-    }
-  }
-  return text + line + "\n";
-}
-
 }  // namespace
 
 std::string head_text(const AnswerHead& head, const TextStyle& style) {
   std::string text = title(head, style);
   if (!head.sentence.empty()) text += hanging("", head.sentence, style);
   if (!head.figures.empty()) text += figures_text(head, style);
-  if (!head.next.empty()) text += command_text(head.next, style);
+  if (!head.next.empty()) text += hanging_command("Next:", head.next, style);
   return text;
 }
 

@@ -184,7 +184,8 @@ struct HtmlOf {
     return "<ul>\n" + items + "</ul>\n";
   }
   std::string operator()(const AnswerCode& code) const {
-    return "<p><code>" + xml_text(code.text) + "</code></p>\n";
+    return "<p>" + (code.label.empty() ? "" : xml_text(code.label) + " ") + "<code>" +
+           xml_text(code.text) + "</code></p>\n";
   }
   std::string operator()(const AnswerPicture& picture) const { return picture_html(picture); }
 };

@@ -32,21 +32,24 @@ std::string overrides_text(const Scenario& scenario) {
 AnswerSection sides_section(const Comparison& c) {
   AnswerSection section{"Sides"};
   AnswerTable table{{words_column(), words_column(), words_column("", 40), words_column()}};
+  std::vector<AnswerBlock> settings;
   std::vector<AnswerBlock> reasons;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Report& report = c.reports[side];
-    const std::string changed = overrides_text(report.scenario);
     table.add({side_name(side),
                {verdict_words(report.prediction), tone_of(run_verdict(report.prediction))},
                report.scenario.job.name,
-               report.scenario.path + (changed.empty() ? "" : " " + changed)});
+               report.scenario.path});
+    if (std::string changed = overrides_text(report.scenario); !changed.empty())
+      settings.emplace_back(AnswerCode{std::move(changed), side_name(side)});
     for (const Infeasible& reason : report.prediction.reasons)
       reasons.emplace_back(AnswerLine{
           reason.message + (reason.remedy.empty() ? "" : "; what helps: " + reason.remedy),
           side_name(side) + ": ", Tone::bad});
   }
   section.blocks.emplace_back(std::move(table));
-  section.blocks.insert(section.blocks.end(), reasons.begin(), reasons.end());
+  for (const std::vector<AnswerBlock>* blocks : {&settings, &reasons})
+    section.blocks.insert(section.blocks.end(), blocks->begin(), blocks->end());
   return section;
 }
 

@@ -32,6 +32,8 @@ std::size_t prefix_bytes(std::string_view text, int columns) {
 constexpr std::string_view blanks = " \n\t\r";
 constexpr std::size_t longest_unit = 4;  // letters of "days"
 
+constexpr std::string_view set_option = "--set";
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Takes the next word off `text`; empty when there is none.
@@ -41,6 +43,20 @@ std::string_view next_word(std::string_view& text) {
   const std::string_view word = text.substr(begin, end - begin);
   text.remove_prefix(end);
   return word;
+}
+
+/// Words of a command, blanks in quotes kept, and a setting with its option.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted && words.back() != set_option)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
 }
 
 }  // namespace
@@ -93,10 +109,11 @@ std::vector<std::string> wrap(std::string_view text, int columns) {
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view word = next_word(rest);
     if (word.empty()) break;
-    // "5.0 %" and "4.19 M" stay together where they fit.
+    // "5.0 %", "4.19 M" and "--set a=b" stay together where they fit.
     std::string_view after = rest;
     const std::string_view unit = next_word(after);
-    const bool glued = is_digit(word.back()) && !unit.empty() && unit.size() <= longest_unit;
+    const bool glued = word == set_option ||
+                       (is_digit(word.back()) && !unit.empty() && unit.size() <= longest_unit);
     const std::string both = std::string(word) + " " + std::string(unit);
     if (glued && display_width(both) <= columns) {
       add_word(both);
@@ -118,6 +135,31 @@ std::string hanging(std::string_view first, std::string_view text, const TextSty
     head = false;
   }
   return result;
+}
+
+std::string hanging_command(std::string_view first, const std::string& command,
+                            const TextStyle& style) {
+  const auto room = static_cast<std::size_t>(style.width - 2);  // for " \"
+  const std::size_t least = room / 2;
+  std::string text;
+  std::string line(first);
+  for (const std::string& word : words_of(command)) {
+    if (line.size() + 1 + word.size() > room && line.size() > first.size()) {
+      text += line + " \\\n";
+      line = std::string(first.size(), ' ');
+    }
+    line += " " + word;
+    while (line.size() > room) {
+      // Within quotes they end before the break, and begin again behind it; not beside a quote.
+      std::size_t at = room - 2;
+      while (at > least && line.substr(at - 2, 4).find_first_of("'\\") != std::string::npos) --at;
+      if (at == least) break;
+      const bool quoted = std::count(line.begin(), line.begin() + at, '\'') % 2 == 1;
+      text += line.substr(0, at) + (quoted ? "'\\\n" : "\\\n");
+      line = (quoted ? "'" : "") + line.substr(at);
+    }
+  }
+  return text + line + "\n";
 }
 
 std::string labelled(std::string_view label, std::string_view text, const TextStyle& style,

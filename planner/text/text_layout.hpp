@@ -34,6 +34,11 @@ struct TextStyle {
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text,
                                   const TextStyle& style);
 
+/// As hanging(), of a command that can be copied: lines end where a shell reads on, before an option
+/// or another word, and in a word without quotes that is longer than a line.
+[[nodiscard]] std::string hanging_command(std::string_view first, const std::string& command,
+                                          const TextStyle& style);
+
 enum class Tone { plain, strong, dim, good, bad, warn };
 /// `text` in a colour that fits, or as it is.
 [[nodiscard]] std::string toned(std::string_view text, Tone tone, const TextStyle& style);

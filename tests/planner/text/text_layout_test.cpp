@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "planner/text/text_layout.hpp"
@@ -56,6 +58,30 @@ TEST_CASE("a bar is as long as its share and exactly as wide as its cells", "[pl
           for (const int cells : {1, 7, 40})
             CHECK(display_width(span_bar(from / 10.0, to / 10.0, cells, style)) == cells);
   }
+}
+
+TEST_CASE("a command is broken where a shell reads on", "[planner][layout][property]") {
+  const auto joined = [](std::string text) {
+    for (const std::string broken : {"'\\\n'", "\\\n"})
+      for (std::size_t at = 0; (at = text.find(broken, at)) != std::string::npos;)
+        text.erase(at, broken.size());
+    std::string result;
+    for (const char c : text)
+      if (c != '\n' && (c != ' ' || result.empty() || result.back() != ' ')) result += c;
+    return result;
+  };
+  const std::vector<std::string> folders{"/a", "/" + std::string(70, 'b'),
+                                         "'/c d/" + std::string(200, 'e') + "'",
+                                         "'/it'\\''s/" + std::string(90, 'f') + "'"};
+  const std::string command = fmt::format(
+      "foretrain simulate {} --set parallel.tensor=4 --set parallel.data=32 --html a.html",
+      folders.at(GENERATE(0U, 1U, 2U, 3U)));
+  const int width = GENERATE(60, 80, 81, 120);
+  const std::string text = hanging_command("Next:", command, {width});
+  CHECK(joined(text) == "Next: " + command);
+  CHECK(text.find("--set \\") == std::string::npos);
+  for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    CHECK(end - at <= static_cast<std::size_t>(width));
 }
 
 TEST_CASE("a table is aligned and wraps its last column", "[planner][layout]") {

@@ -22,7 +22,7 @@ is_narrow out
 has out "device_profile."
 run 0 compare "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --set C:memory.recompute=none
 is_narrow out
-has out "--set parallel.tensor=4 --set parallel.data=32"
+has out "--set parallel.tensor=4 --set parallel.data=32"  # whatever the path, to be copied
 has out "from A to C"
 small=$root/scenarios/effects/ecmp-collision.yaml
 run 0 compare "$small" --set B:simulation.routing=adaptive --engine event --json
