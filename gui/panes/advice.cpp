@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gui/panes/knob_rules.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 
@@ -30,16 +31,19 @@ Fix look_at(const std::string& path) {
   return {tr("Show %1").arg(text_of(path)), {}, {}, text_of(path)};
 }
 
+Fix use(const QStringList& settings, const QString& effect) {
+  return {tr("Use %1").arg(setting_words(settings)), effect, settings, {}};
+}
+
 void add_errors(const Study& study, std::vector<Advice>& advice) {
   if (!study.failure.empty())
     advice.push_back({Tone::bad, tr("No forecast"), text_of(study.failure), {}});
   for (std::size_t i = 0; i < std::min(most_errors, study.diagnostics.size()); ++i) {
     const Diagnostic& error = study.diagnostics[i];
     Advice item{Tone::bad, tr("Line %1").arg(error.line), text_of(error.message), {}};
-    if (!error.path.empty()) {
-      item.title += QStringLiteral(": ") + text_of(error.path);
-      item.fixes.push_back(look_at(error.path));
-    }
+    if (!error.path.empty()) item.title += QStringLiteral(": ") + text_of(error.path);
+    if (error.line > 0)
+      item.fixes.push_back({tr("Go to line %1").arg(error.line), {}, {}, {}, error.line});
     advice.push_back(std::move(item));
   }
 }
@@ -55,10 +59,8 @@ void add_reasons(const Report& report, const Units& units, std::vector<Advice>& 
     for (std::size_t i = 0; memory && i < std::min(most_changes, report.changes.size()); ++i) {
       const Change& change = report.changes[i];
       const QString step = change.step ? time_label(*change.step, units) : tr("not modelled");
-      item.fixes.push_back({tr("Use %1").arg(text_of(change.text())),
-                            tr("peak %1, step %2").arg(size_label(change.peak, units), step),
-                            list_of(change.settings),
-                            {}});
+      item.fixes.push_back(use(list_of(change.settings),
+                               tr("peak %1, step %2").arg(size_label(change.peak, units), step)));
     }
     if (!memory && !reason.remedy.empty())
       item.text += QStringLiteral(" ") + text_of(reason.remedy);
@@ -87,12 +89,10 @@ void add_levers(const Study& study, const Units& units, std::vector<Advice>& adv
     advice.push_back({Tone::good,
                       tr("%1: %2").arg(text_of(loss->label), time_label(loss->time, units)),
                       text_of(loss->cause),
-                      {{tr("Use %1").arg(list_of(lever.settings).join(QLatin1Char(' '))),
-                        tr("step %1, %2 shorter; peak %3")
-                            .arg(time_label(lever.step_after, units), text_of(percent_text(gain)),
-                                 size_label(lever.peak, units)),
-                        list_of(lever.settings),
-                        {}}}});
+                      {use(list_of(lever.settings),
+                           tr("step %1, %2 shorter; peak %3")
+                               .arg(time_label(lever.step_after, units),
+                                    text_of(percent_text(gain)), size_label(lever.peak, units)))}});
   }
 }
 
@@ -133,6 +133,16 @@ std::vector<Advice> advice_on(const Study& study, const Units& units) {
   add_levers(study, units, advice);
   add_warnings(*study.report, advice);
   return advice;
+}
+
+std::optional<Advice> notice_on(const Study& study, const Units& units) {
+  std::vector<Advice> advice;
+  add_errors(study, advice);
+  if (study.report) add_reasons(*study.report, units, advice);
+  if (advice.empty()) return std::nullopt;
+  if (const std::size_t more = study.diagnostics.size(); more > 1)
+    advice.front().text += tr(" (and %1 more)").arg(more - 1);
+  return advice.front();
 }
 
 }  // namespace foretrain::gui

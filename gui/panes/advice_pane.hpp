@@ -25,6 +25,7 @@ class AdvicePane : public QScrollArea {
 
  Q_SIGNALS:
   void settings_wanted(const QStringList& settings, const QString& why);
+  void line_wanted(int line);
   void field_wanted(const QString& path);
 
  private:

@@ -16,7 +16,7 @@ constexpr int padding = 12;
 int line_height(const QFont& font) { return QFontMetrics{font}.height(); }
 
 int card_height() {
-  return 2 * padding - 4 + line_height(small_font()) * 3 + line_height(headline_font()) + 4;
+  return 2 * padding - 4 + line_height(small_font()) * 4 + line_height(headline_font()) + 4;
 }
 
 QFont fitted(QFont font, const QString& text, int width) {
@@ -33,11 +33,14 @@ CardRow::CardRow(QWidget* parent) : QWidget{parent}, theme_{&theme_of(ThemeKind:
   setAccessibleName(tr("Forecast"));
 }
 
-void CardRow::show_headlines(std::vector<Headline> headlines) {
+void CardRow::show_headlines(std::vector<Headline> headlines, const QString& reference) {
   headlines_ = std::move(headlines);
+  reference_ = reference;
   QStringList spoken;
   for (const Headline& line : headlines_)
-    spoken << line.title + QStringLiteral(": ") + line.value + QStringLiteral(", ") + line.detail;
+    spoken << line.title + QStringLiteral(": ") + line.value + QStringLiteral(", ") + line.detail +
+                  (line.difference.isEmpty() ? QString{}
+                                             : tr(", changed by %1").arg(line.difference));
   setAccessibleDescription(spoken.join(QStringLiteral("; ")));
   update();
 }
@@ -108,6 +111,13 @@ void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& l
                    Qt::AlignVCenter | Qt::AlignLeft, line.value);
   text.setTop(text.top() + line_height(headline_font()) + 1);
 
+  QRect change = text;
+  change.setHeight(line_height(small_font()));
+  painter.setFont(fitted(small_font(), line.difference, change.width()));
+  painter.setPen(line.difference_tone == Tone::good ? theme_->good : theme_->caution);
+  painter.drawText(change, Qt::AlignVCenter | Qt::AlignLeft, line.difference);
+  text.setTop(change.bottom() + 1);
+
   painter.setFont(small_font());
   painter.setPen(theme_->muted);
   painter.setClipRect(text);
@@ -129,7 +139,11 @@ bool CardRow::event(QEvent* event) {
     return true;
   }
   const Headline& line = headlines_[static_cast<std::size_t>(at)];
-  QToolTip::showText(help->globalPos(), line.detail + QStringLiteral("\n") + line.tooltip, this);
+  const QString change =
+      line.difference.isEmpty() ? QString{} : line.difference + QLatin1Char(' ') + reference_;
+  QStringList lines{line.detail, line.tooltip, change};
+  lines.removeAll(QString{});
+  QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
   return true;
 }
 

@@ -18,7 +18,8 @@ class CardRow : public QWidget {
  public:
   explicit CardRow(QWidget* parent = nullptr);
 
-  void show_headlines(std::vector<Headline> headlines);
+  /// `reference`: what differences are to, "to the pinned forecast".
+  void show_headlines(std::vector<Headline> headlines, const QString& reference = {});
   [[nodiscard]] const std::vector<Headline>& shown() const { return headlines_; }
   void set_theme(const Theme& theme);
   void set_stale(bool stale);
@@ -39,6 +40,7 @@ class CardRow : public QWidget {
   void paint_card(QPainter& painter, const QRect& area, const Headline& line) const;
 
   std::vector<Headline> headlines_;
+  QString reference_;
   const Theme* theme_;
   bool stale_ = false;
 };

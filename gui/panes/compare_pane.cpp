@@ -145,6 +145,7 @@ ComparePane::ComparePane(QWidget* parent)
 void ComparePane::pin(StudyPointer study) {
   pinned_ = std::move(study);
   refresh();
+  Q_EMIT pin_changed();
 }
 
 void ComparePane::set_study(const StudyPointer& study) {

@@ -62,6 +62,7 @@ class ComparePane : public QWidget {
   [[nodiscard]] const DifferenceChart& chart() const { return *chart_; }
 
  Q_SIGNALS:
+  void pin_changed();
   void restore_wanted(const QString& text, const QString& name);
 
  private:

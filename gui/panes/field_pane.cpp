@@ -69,6 +69,8 @@ FieldPane::FieldPane(QWidget* parent)
   tree_->setObjectName(QStringLiteral("fields"));
   search_->setPlaceholderText(
       tr("Search %1 keys by name or meaning").arg(scenario_table().fields().size()));
+  search_->setAccessibleName(tr("Search keys"));
+  tree_->setAccessibleName(tr("Keys of the scenario"));
   search_->setClearButtonEnabled(true);
 
   auto* top = new QHBoxLayout;

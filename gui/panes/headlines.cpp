@@ -3,6 +3,10 @@
 
 #include <QCoreApplication>
 
+#include <array>
+#include <cmath>
+
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
@@ -137,33 +141,134 @@ Headline cost_headline(const Prediction& p, const QString& why) {
   if (!cost.gpu_hours) return unknown("cost", "Cost", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("cost"), tr("Cost"), {}, {}, {}, Tone::plain};
   const QString hours = tr("%1 GPU-hours").arg(text_of(significant_text(*cost.gpu_hours)));
-  const QString energy = cost.low.energy
-                             ? tr("%1 at the meter").arg(text_of(energy_range_text(cost)))
-                         : cost.energy ? text_of(energy_text(*cost.energy))
-                                       : QString{};
+  const QString energy = cost.low.energy ? text_of(energy_range_text(cost))
+                         : cost.energy   ? text_of(energy_text(*cost.energy))
+                                         : QString{};
   line.value = cost.price ? text_of(dollars_text(*cost.price))
                           : tr("%1 GPU-h").arg(text_of(significant_text(*cost.gpu_hours)));
-  line.detail = cost.price ? hours : tr("no price given");
-  if (!energy.isEmpty()) line.detail += QStringLiteral(", ") + energy;
-  line.tooltip = cost.price ? hours : tr("Set operations.price, e.g. 2.5 USD/GPU-hour");
+  line.detail = !cost.price || energy.isEmpty() ? energy : hours + QLatin1Char('\n') + energy;
+  if (line.detail.isEmpty()) line.detail = cost.price ? hours : tr("no price given");
+  line.tooltip = cost.price ? tr("GPU-hours and energy at the meter")
+                            : tr("Set operations.price, e.g. 2.5 USD/GPU-hour");
   return line;
+}
+
+/// The number of a card, and how a change of it is written.
+struct CardNumber {
+  const char* id;
+  const char* path;
+  QString (*size)(double change, const Units& units);
+};
+
+QString seconds_size(double change, const Units& units) {
+  return time_label(Seconds{change}, units);
+}
+QString duration_size(double change, const Units& /*units*/) {
+  return text_of(duration_text(Seconds{change}));
+}
+
+/// The later row of a card is what it shows where the forecast knows it.
+constexpr std::array<CardNumber, 8> card_numbers{{
+    {"memory", "memory.peak_bytes",
+     [](double change, const Units& units) { return size_label(Bytes{change}, units); }},
+    {"step", "step.time_s", seconds_size},
+    {"mfu", "mfu",
+     [](double change, const Units& /*units*/) {
+       return tr("%1 points").arg(text_of(fixed_text(100.0 * change, 1)));
+     }},
+    {"throughput", "tokens_per_s",
+     [](double change, const Units& /*units*/) { return text_of(fixed_text(change, 0)); }},
+    {"run", "run.ideal_s", duration_size},
+    {"run", "run.expected_s", duration_size},
+    {"cost", "cost.gpu_hours",
+     [](double change, const Units& /*units*/) {
+       return tr("%1 GPU-h").arg(text_of(significant_text(change)));
+     }},
+    {"cost", "cost.usd",
+     [](double change, const Units& /*units*/) { return text_of(dollars_text(Dollars{change})); }},
+}};
+
+constexpr double least_change = 0.0005;  // of the number: less is the same
+
+void add_difference(Headline& line, const CardNumber& number, const Prediction& from,
+                    const Prediction& to, const Units& units) {
+  const QuantityAt row = *quantities().find(number.path);
+  const auto before = row.number(from);
+  const auto after = row.number(to);
+  if (!after) return;
+  line.difference.clear();
+  if (!before || std::abs(*after - *before) <= least_change * std::abs(*before)) return;
+  const double change = *after - *before;
+  line.difference = (change < 0.0 ? QStringLiteral("−") : QStringLiteral("+")) +
+                    number.size(std::abs(change), units);
+  if (*before > 0.0 && row.quantity->measure != Measure::share)
+    line.difference += QStringLiteral(", ") + text_of(percent_text(std::abs(change / *before)));
+  line.difference_tone =
+      (change < 0.0) == row.quantity->more_is_better ? Tone::caution : Tone::good;
+}
+
+void add_differences(std::vector<Headline>& lines, const Prediction& from, const Prediction& to,
+                     const Units& units) {
+  const Prediction before = as_if_it_fit(from);
+  const Prediction after = as_if_it_fit(to);
+  for (const CardNumber& number : card_numbers)
+    for (Headline& line : lines)
+      if (line.id == QLatin1String(number.id)) add_difference(line, number, before, after, units);
+}
+
+QString sentence_case(const std::string& words) {
+  const QString lower = text_of(words).toLower();
+  return lower.left(1).toUpper() + lower.mid(1);
+}
+
+/// The verdict and the figures of an answer's head.
+std::vector<Headline> answer_headlines(const AnswerHead& head, const AnswerHead* before) {
+  std::vector<Headline> lines{{QStringLiteral("answer"),
+                               text_of(head.subject),
+                               sentence_case(head.words),
+                               {},
+                               text_of(head.sentence),
+                               head.verdict ? card_tone(*head.verdict) : Tone::plain}};
+  for (const HeadFigure& figure : head.figures) {
+    const std::string& detail = figure.band.empty() ? figure.difference : figure.band;
+    Headline line{text_of(figure.label),
+                  text_of(figure.label),
+                  text_of(figure.value),
+                  text_of(detail).replace(QLatin1String("+-"), QStringLiteral("±")),
+                  text_of(figure.difference),
+                  Tone::plain};
+    for (const HeadFigure& old : before ? before->figures : std::vector<HeadFigure>{})
+      if (old.label == figure.label && old.value != figure.value)
+        line.difference = tr("was %1").arg(text_of(old.value));
+    line.difference_tone = Tone::caution;
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace
 
 QString verdict_of(const Study& study) {
+  if (study.answer) return sentence_case(study.answer->head.words);
   if (!study.report) return tr("Not a scenario");
-  const QString words = text_of(verdict_words(study.report->prediction)).toLower();
-  return words.left(1).toUpper() + words.mid(1);
+  return sentence_case(verdict_words(study.report->prediction));
 }
 
-std::vector<Headline> headlines(const Study& study, const Units& units) {
+std::vector<Headline> headlines(const Study& study, const Units& units, const Study* reference) {
+  if (study.answer) {
+    const bool same = reference != nullptr && reference->answer != nullptr;
+    return answer_headlines(study.answer->head, same ? &reference->answer->head : nullptr);
+  }
   static const Prediction nothing;
   const Prediction& p = study.report ? study.report->prediction : nothing;
   const QString why =
       study.report ? tr("the plan cannot run") : tr("no forecast while the text has errors");
-  return {memory_headline(study, units), step_headline(p, units, why), mfu_headline(p, why),
-          throughput_headline(p, why),   run_headline(p, why),         cost_headline(p, why)};
+  std::vector<Headline> lines{memory_headline(study, units), step_headline(p, units, why),
+                              mfu_headline(p, why),          throughput_headline(p, why),
+                              run_headline(p, why),          cost_headline(p, why)};
+  if (study.report && reference != nullptr && reference->report)
+    add_differences(lines, reference->report->prediction, p, units);
+  return lines;
 }
 
 }  // namespace foretrain::gui

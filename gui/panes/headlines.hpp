@@ -20,11 +20,14 @@ struct Headline {
   QString detail;
   QString tooltip;
   Tone tone = Tone::plain;
+  QString difference{};  ///< to the reference, signed; empty: none, or the same
+  Tone difference_tone = Tone::plain;
 };
 
 /// Always the same six, in the same order. Numbers are those of the report, rounded as `foretrain
-/// simulate` prints them.
-[[nodiscard]] std::vector<Headline> headlines(const Study& study, const Units& units);
+/// simulate` prints them. Differences are to `reference`, where both know the number.
+[[nodiscard]] std::vector<Headline> headlines(const Study& study, const Units& units,
+                                              const Study* reference = nullptr);
 
 /// "Fits", "Out of memory", "Not modelled", "Not a legal plan" or "Not a scenario".
 [[nodiscard]] QString verdict_of(const Study& study);

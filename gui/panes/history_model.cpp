@@ -20,6 +20,14 @@ std::map<std::string, std::string> values_of(const std::string& text) {
   return values;
 }
 
+/// Names and comments decide nothing.
+bool same_question(const std::string& before, const std::string& after) {
+  auto old_values = values_of(before);
+  auto new_values = values_of(after);
+  for (auto* values : {&old_values, &new_values}) values->erase("name");
+  return old_values == new_values;
+}
+
 QString short_name(const std::string& path) {
   return QString::fromStdString(std::string(leaf_name(path)))
       .replace(QLatin1Char('_'), QLatin1Char(' '));
@@ -57,6 +65,10 @@ void HistoryModel::add(const Study& study) {
     go_to(row);
     return;
   }
+  if (present_ >= 0 && same_question(step(present_).text.toStdString(), study.question.text)) {
+    steps_[static_cast<std::size_t>(present_)].text = text;
+    return;
+  }
   HistoryStep next;
   next.text = text;
   next.name = present_ < 0
@@ -88,6 +100,7 @@ void HistoryModel::clear() {
 void HistoryModel::go_to(int row) {
   present_ = row;
   Q_EMIT dataChanged(index(0), index(rowCount() - 1), {present_role});
+  Q_EMIT present_changed(row);
 }
 
 int HistoryModel::rowCount(const QModelIndex& parent) const {

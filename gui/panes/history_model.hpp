@@ -31,7 +31,8 @@ class HistoryModel : public QAbstractListModel {
 
   explicit HistoryModel(QObject* parent = nullptr);
 
-  /// Adds what is on the screen; a text that is there already becomes the present step.
+  /// Adds what is on the screen; a text that is there already becomes the present step, and one
+  /// that differs from the present step in names and comments alone stays in it.
   void add(const Study& study);
   /// Another scenario was opened.
   void clear();
@@ -46,6 +47,9 @@ class HistoryModel : public QAbstractListModel {
   /// Names a step.
   bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;
   [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ Q_SIGNALS:
+  void present_changed(int row);
 
  private:
   void go_to(int row);

@@ -99,7 +99,8 @@ HistoryStrip::HistoryStrip(HistoryModel& model, QWidget* parent)
   };
   connect(this, &QListView::clicked, this, restore);
   connect(this, &QListView::activated, this, restore);
-  connect(&model, &QAbstractItemModel::rowsInserted, this, &QListView::scrollToBottom);
+  connect(&model, &HistoryModel::present_changed, this,
+          [this](int row) { scrollTo(steps_->index(row)); });
 }
 
 void HistoryStrip::set_theme(const Theme& theme) {

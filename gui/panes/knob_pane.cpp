@@ -38,7 +38,7 @@ KnobPane::KnobPane(QWidget* parent) : QWidget{parent}, rows_(knobs().size()) {
 }
 
 void KnobPane::add_slider(Row& row, QGridLayout& grid, int line) {
-  auto* label = new QLabel{tr(row.knob->label)};
+  auto* label = row.label = new QLabel{tr(row.knob->label)};
   row.slider = new QSlider{Qt::Horizontal};
   row.value = new QLabel;
   label->setToolTip(tr(row.knob->help));
@@ -57,7 +57,7 @@ void KnobPane::add_slider(Row& row, QGridLayout& grid, int line) {
 }
 
 void KnobPane::add_box(Row& row, QGridLayout& grid, int line, int column) {
-  auto* label = new QLabel{tr(row.knob->label)};
+  auto* label = row.label = new QLabel{tr(row.knob->label)};
   row.box = new QComboBox;
   row.box->setToolTip(tr(row.knob->help));
   row.box->setObjectName(QLatin1String("knob ") + QLatin1String(row.knob->path));
@@ -81,6 +81,10 @@ void KnobPane::show_row(Row& row) {
     // Stops must not move under the hand that drags.
     const bool held = row.slider->isSliderDown() && row.stops.contains(present);
     if (!held) row.stops = knob_stops(*row.knob, state_);
+    for (QWidget* part : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.slider),
+                          static_cast<QWidget*>(row.value)})
+      part->setVisible(!row.stops.isEmpty());
+    if (row.stops.isEmpty()) return;
     const QSignalBlocker quiet{row.slider};
     row.slider->setRange(0, static_cast<int>(row.stops.size()) - 1);
     if (!held) row.slider->setValue(static_cast<int>(row.stops.indexOf(present)));

@@ -31,6 +31,7 @@ class KnobPane : public QWidget {
  private:
   struct Row {
     const Knob* knob = nullptr;
+    QLabel* label = nullptr;
     QSlider* slider = nullptr;
     QComboBox* box = nullptr;
     QLabel* value = nullptr;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view tensor = "parallel.tensor";
 constexpr std::string_view pipeline = "parallel.pipeline";
 constexpr std::string_view context = "parallel.context";
+constexpr std::string_view expert = "parallel.expert";
 constexpr std::string_view data = "parallel.data";
 constexpr std::string_view hosts = "cluster.hosts";
 constexpr std::string_view virtual_stages = "parallel.virtual_stages";
@@ -42,6 +43,7 @@ std::set<std::int64_t> numbers(std::string_view path, const KnobState& state) {
   if (path == tensor) return stops_at(state.tensor);
   if (path == pipeline) return stops_at(state.pipeline);
   if (path == context) return stops_at(state.context);
+  if (path == expert) return stops_at(state.expert);
   if (path == virtual_stages)
     return divisors(state.layers / std::max(1, state.number("parallel.pipeline")), 64);
   if (path == hosts) return doublings(1, 4096);
@@ -76,6 +78,7 @@ const std::vector<Knob>& knobs() {
        "GPUs that every weight matrix is sharded across; data ranks follow", true},
       {"parallel.pipeline", "Pipeline", "Pipeline stages; data ranks follow", true},
       {"parallel.context", "Context", "GPUs that share one sequence; data ranks follow", true},
+      {"parallel.expert", "Experts", "GPUs that routed experts are spread over", true},
       {"parallel.data", "Data", "Replicas; hosts follow", true},
       {"parallel.virtual_stages", "Virtual stages",
        "Chunks of layers per stage; the schedule follows", true},
@@ -86,6 +89,7 @@ const std::vector<Knob>& knobs() {
        false},
       {"parallel.zero", "ZeRO", "What replicas shard instead of copy", false},
       {"parallel.schedule", "Schedule", "Order of passes on a stage", false},
+      {"memory.offload", "Offload", "What lives in host memory instead of GPU memory", false},
       {"training.precision", "Precision", "Number format of the GEMMs", false}};
   return list;
 }
@@ -102,6 +106,7 @@ KnobState knob_state(const Report& report) {
   state.tensor = space.tensor;
   state.pipeline = space.pipeline;
   state.context = space.context;
+  if (job.model.moe) state.expert = space.expert;
   state.layers = job.model.layers;
   for (const ResolvedValue& value : report.scenario.values) {
     const auto known = std::any_of(knobs().begin(), knobs().end(),
@@ -123,7 +128,8 @@ QStringList knob_stops(const Knob& knob, const KnobState& state) {
   }
   std::set<std::int64_t> values = numbers(knob.path, state);
   bool number = false;
-  if (const qlonglong now = present.toLongLong(&number); number) values.insert(now);
+  if (const qlonglong now = present.toLongLong(&number); number && !values.empty())
+    values.insert(now);
   for (const std::int64_t value : values) stops << QString::number(value);
   return stops;
 }
@@ -156,6 +162,24 @@ QStringList knob_settings(const Knob& knob, const QString& value, const KnobStat
       settings << setting(virtual_stages, needs_chunks ? QStringLiteral("2") : QStringLiteral("1"));
   }
   return settings;
+}
+
+QString setting_words(const QStringList& settings) {
+  QStringList words;
+  for (const QString& setting : settings) {
+    const QString path = setting.section(QLatin1Char('='), 0, 0);
+    const QString value = setting.section(QLatin1Char('='), 1);
+    const auto knob = std::find_if(knobs().begin(), knobs().end(), [&](const Knob& one) {
+      return path == QLatin1String(one.path);
+    });
+    QString name = knob != knobs().end()
+                       ? QLatin1String(knob->label)
+                       : QString::fromStdString(std::string(leaf_name(path.toStdString())))
+                             .replace(QLatin1Char('_'), QLatin1Char(' '));
+    if (name != QLatin1String("ZeRO")) name[0] = name[0].toLower();
+    words << name + QLatin1Char(' ') + value;
+  }
+  return words.join(QStringLiteral(", "));
 }
 
 }  // namespace foretrain::gui

@@ -25,9 +25,10 @@ struct KnobState {
   QHash<QString, QString> values;  ///< by path
   int gpus_per_host = 0;
   int layers = 0;
-  std::vector<int> tensor;  ///< ranks that searches try, of these three
+  std::vector<int> tensor;  ///< ranks that searches try, of these four
   std::vector<int> pipeline;
   std::vector<int> context;
+  std::vector<int> expert;    ///< empty: the model has no experts
   bool data_follows = false;  ///< parallel.data is not given: it is what the machine has left
 
   [[nodiscard]] int number(const char* path) const;
@@ -44,5 +45,8 @@ struct KnobState {
 /// follow the data ranks, and interleaving goes with its schedule.
 [[nodiscard]] QStringList knob_settings(const Knob& knob, const QString& value,
                                         const KnobState& state);
+
+/// "tensor 16, data 8, recompute full": settings as for --set, by what people call them.
+[[nodiscard]] QString setting_words(const QStringList& settings);
 
 }  // namespace foretrain::gui

@@ -2,7 +2,6 @@
 #include "gui/panes/yaml_pane.hpp"
 
 #include <QKeyEvent>
-#include <QLabel>
 #include <QPainter>
 #include <QRegularExpression>
 #include <QSignalBlocker>
@@ -160,20 +159,13 @@ void YamlEdit::paint_numbers() {
   }
 }
 
-YamlPane::YamlPane(QWidget* parent) : QWidget{parent}, editor_{new YamlEdit}, problem_{new QLabel} {
-  problem_->setWordWrap(true);
-  problem_->setProperty("role", QStringLiteral("error"));
-  problem_->setContentsMargins(8, 4, 8, 6);
-  problem_->setTextFormat(Qt::RichText);
-  problem_->hide();
+YamlPane::YamlPane(QWidget* parent) : QWidget{parent}, editor_{new YamlEdit} {
   auto* layout = new QVBoxLayout{this};
   layout->setContentsMargins(6, 6, 6, 6);
   layout->addWidget(editor_, 1);
-  layout->addWidget(problem_);
   connect(editor_, &QPlainTextEdit::textChanged, this, [this] { Q_EMIT typed(editor_->text()); });
   connect(editor_, &YamlEdit::undo_wanted, this, &YamlPane::undo_wanted);
   connect(editor_, &YamlEdit::redo_wanted, this, &YamlPane::redo_wanted);
-  connect(problem_, &QLabel::linkActivated, this, &YamlPane::go_to_problem);
 }
 
 void YamlPane::set_text(const QString& text) {
@@ -181,27 +173,10 @@ void YamlPane::set_text(const QString& text) {
   editor_->adopt(text);
 }
 
-void YamlPane::set_study(const Study& study) {
-  editor_->mark(study.diagnostics);
-  problem_->setVisible(!study.valid());
-  if (study.valid()) return;
-  if (study.diagnostics.empty()) {
-    problem_->setText(QString::fromStdString(study.failure).toHtmlEscaped());
-    return;
-  }
-  const Diagnostic& first = study.diagnostics.front();
-  problem_line_ = first.line;
-  QString text = tr("<a href=\"#\">Line %1</a>: ").arg(first.line);
-  if (!first.path.empty())
-    text += QStringLiteral("<b>%1</b>: ").arg(QString::fromStdString(first.path).toHtmlEscaped());
-  text += QString::fromStdString(first.message).toHtmlEscaped();
-  if (study.diagnostics.size() > 1)
-    text += tr(" (and %n more)", nullptr, static_cast<int>(study.diagnostics.size()) - 1);
-  problem_->setText(text);
-}
+void YamlPane::set_study(const Study& study) { editor_->mark(study.diagnostics); }
 
-void YamlPane::go_to_problem() {
-  const QTextBlock block = editor_->document()->findBlockByNumber(std::max(0, problem_line_ - 1));
+void YamlPane::go_to_line(int line) {
+  const QTextBlock block = editor_->document()->findBlockByNumber(std::max(0, line - 1));
   if (!block.isValid()) return;
   editor_->setTextCursor(QTextCursor{block});
   editor_->centerCursor();

@@ -9,8 +9,6 @@
 #include "gui/looks/theme.hpp"
 #include "gui/process/study.hpp"
 
-class QLabel;
-
 namespace foretrain::gui {
 
 class YamlColours;
@@ -48,7 +46,7 @@ class YamlEdit : public QPlainTextEdit {
   bool carriage_returns_ = false;  ///< the file ends its lines with CR LF
 };
 
-/// The scenario's text, and the first thing that is wrong with it.
+/// The scenario's text, with what is wrong in it underlined.
 class YamlPane : public QWidget {
   Q_OBJECT
 
@@ -58,6 +56,8 @@ class YamlPane : public QWidget {
   void set_text(const QString& text);
   void set_study(const Study& study);
   void set_theme(const Theme& theme);
+  /// The cursor goes to a line, counted from 1.
+  void go_to_line(int line);
   [[nodiscard]] YamlEdit& editor() { return *editor_; }
 
  Q_SIGNALS:
@@ -66,11 +66,7 @@ class YamlPane : public QWidget {
   void redo_wanted();
 
  private:
-  void go_to_problem();
-
   YamlEdit* editor_;
-  QLabel* problem_;
-  int problem_line_ = 0;
 };
 
 }  // namespace foretrain::gui

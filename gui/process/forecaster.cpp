@@ -13,6 +13,7 @@ Forecaster::~Forecaster() {
   {
     const std::lock_guard lock{mutex_};
     ending_ = true;
+    stop_ = true;
   }
   wake_.notify_one();
   worker_.join();
@@ -25,6 +26,7 @@ std::uint64_t Forecaster::ask(Question question) {
     const std::lock_guard lock{mutex_};
     next_ = std::move(question);
     latest_ = serial_;
+    stop_ = true;  // what still runs answers an older question
   }
   wake_.notify_one();
   return serial_;
@@ -39,8 +41,9 @@ void Forecaster::work() {
       if (ending_) return;
       question = std::move(*next_);
       next_.reset();
+      stop_ = false;
     }
-    Study study = study_of(question);
+    Study study = study_of(question, &stop_);
     if (outdated(question.serial)) continue;
     if (!study.path_due) {
       hand_out(std::move(study));

@@ -3,6 +3,7 @@
 
 #include <QObject>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -42,6 +43,7 @@ class Forecaster : public QObject {
   std::optional<Question> next_;
   std::uint64_t latest_ = 0;
   bool ending_ = false;
+  std::atomic<bool> stop_ = false;  ///< for what the worker computes
 
   std::uint64_t serial_ = 0;  ///< the rest belongs to the thread that the object lives in
   bool busy_ = false;

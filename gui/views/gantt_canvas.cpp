@@ -178,6 +178,7 @@ GanttCanvas::GanttCanvas(QWidget* parent)
   setResizeAnchor(QGraphicsView::NoAnchor);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Stages over time"));
   scene_->setItemIndexMethod(QGraphicsScene::NoIndex);
 }
 

@@ -31,7 +31,9 @@ GanttView::GanttView(QWidget* parent)
 }
 
 QString GanttView::missing() const {
-  if (QString why = missing_step(study()); !why.isEmpty()) return why;
+  if (QString why = missing_step(study());
+      !why.isEmpty() && (!study() || study()->step() == nullptr))
+    return why;
   if (study()->path_due || background_->running()) return u"Laying out the step…"_s;
   if (!picture_ && !study()->path_note.empty()) return to_text(study()->path_note);
   if (!picture_) return u"There is no task graph of this step."_s;
@@ -85,14 +87,15 @@ void GanttView::resizeEvent(QResizeEvent* event) {
 
 ChartHeadline GanttView::headline() const {
   ChartHeadline line;
-  if (!study() || !study()->runs()) return line;
+  if (!study() || study()->step() == nullptr) return line;
   const Job& job = report().scenario.job;
-  const StepForecast& step = *report().prediction.step;
+  const StepForecast& step = *study()->step();
   const double bubble = step.breakdown.bubble / step.time;
   line.text =
       job.parallel.pipeline > 1
           ? u"Stages wait %1 of the step for the pipeline"_s.arg(to_text(percent_text(bubble)))
           : u"One stage: nothing waits for a pipeline"_s;
+  if (!study()->runs()) line.text.prepend(u"If the plan fit: "_s);
   line.detail =
       u"%1 stage%2, %3%4, %5 micro-batches; step %6"_s.arg(job.parallel.pipeline)
           .arg(job.parallel.pipeline == 1 ? u""_s : u"s"_s,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gui/views/answer_view.hpp"
 #include "gui/views/course_view.hpp"
 #include "gui/views/gantt_view.hpp"
 #include "gui/views/map_view.hpp"
@@ -28,7 +29,13 @@ View* made(QWidget* parent) {
 View* ViewEntry::make(QWidget* parent) const {
   View* const view = construct(parent);
   view->setObjectName(QLatin1String(id));
+  view->setAccessibleName(QString::fromUtf8(title));
+  view->setAccessibleDescription(QString::fromUtf8(help));
   return view;
+}
+
+bool ViewEntry::has(const Study& study) const {
+  return of == study.kind && (!needs_log || study.question.log != nullptr);
 }
 
 const std::vector<ViewEntry>& view_registry() {
@@ -54,6 +61,12 @@ const std::vector<ViewEntry>& view_registry() {
        made<ScalingView>},
       {"scatter", "Accuracy", "Predicted against measured step times of the shipped records",
        made<ScatterView>},
+      {"diagnosis", "Diagnosis", "A training log against the forecast, and what explains the gap",
+       made<DiagnosisView>, TextKind::training, true},
+      {"serving", "Serving", "Latency, throughput and cost of a deployment that answers requests",
+       made<ServingView>, TextKind::serving},
+      {"queue", "Queue", "Waits, use and cost of a cluster that many jobs share", made<QueueView>,
+       TextKind::queue},
   };
   return entries;
 }

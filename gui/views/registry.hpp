@@ -13,9 +13,13 @@ struct ViewEntry {
   const char* title;  ///< of its tab, e.g. "Pipeline"
   const char* help;   ///< one sentence for tooltips and the command palette
   View* (*construct)(QWidget* parent);
+  TextKind of = TextKind::training;  ///< what it is a view of
+  bool needs_log = false;
 
   /// A view with that id.
   [[nodiscard]] View* make(QWidget* parent) const;
+  /// Whether it belongs to a study of this kind: the window leaves out the others.
+  [[nodiscard]] bool has(const Study& study) const;
 };
 
 /// Every view, in the order of the tabs. "memory" and "waterfall" stand beside the cards in the

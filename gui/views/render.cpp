@@ -51,13 +51,14 @@ struct Opened {
   QString error;
 };
 
-Opened open_study(const QString& name) {
+Opened open_study(const QString& name, const std::shared_ptr<const TrainingLog>& log) {
   QFile file{name};
   if (!file.open(QIODevice::ReadOnly)) return {nullptr, u"%1: %2"_s.arg(name, file.errorString())};
   Question question;
   question.text = file.readAll().toStdString();
   question.name = name.toStdString();
   question.folder = QFileInfo{name}.absolutePath().toStdString();
+  question.log = log;
   Study study = study_of(question);
   if (study.path_due) study = with_path(std::move(study));
   QString error = QString::fromStdString(study.failure);
@@ -125,7 +126,7 @@ RenderOutcome render(const RenderRequest& request, const WindowMaker& make_windo
   if (!window && find_view(request.view) == nullptr) return refused(unknown_view(request.view));
   if (!request.out.endsWith(u".png"_s, Qt::CaseInsensitive))
     return refused(u"--render %1: the name of the picture ends in .png"_s.arg(request.out));
-  const Opened opened = open_study(request.scenario);
+  const Opened opened = open_study(request.scenario, request.log);
   if (!opened.study) return refused(opened.error);
   QApplication::setPalette(palette_of(theme_of(request.theme)));
   qApp->setStyleSheet(style_sheet(theme_of(request.theme)));
@@ -136,6 +137,7 @@ RenderOutcome render(const RenderRequest& request, const WindowMaker& make_windo
     return {internal, u"--view %1: not ready after ten minutes"_s.arg(request.view)};
   if (!drawn(*subject.widget, request).save(request.out, "PNG"))
     return refused(u"--render %1: the file cannot be written"_s.arg(request.out));
+  if (!opened.study->report) return {};
   const auto& reasons = opened.study->report->prediction.reasons;
   if (reasons.empty()) return {};
   return {infeasible, u"infeasible: %1"_s.arg(QString::fromStdString(reasons.front().message))};

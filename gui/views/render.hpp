@@ -21,7 +21,8 @@ struct RenderRequest {
   QString scenario;  ///< file
   QSize size{1280, 800};
   ThemeKind theme = ThemeKind::light;
-  double scale = 1.0;  ///< device pixels per unit
+  double scale = 1.0;                        ///< device pixels per unit
+  std::shared_ptr<const TrainingLog> log{};  ///< for "diagnosis"
 };
 
 /// What main() says and exits with.

@@ -47,9 +47,9 @@ struct WaterfallView::Frame {
 
 void WaterfallView::renew() {
   parts_.clear();
-  if (!study() || !study()->runs() || !report().prediction.flops) return;
-  parts_ = waterfall(report().scenario.job, report().prediction);
-  step_ = report().prediction.step->time;
+  if (!study() || study()->step() == nullptr || !report().prediction.flops) return;
+  parts_ = waterfall(report().scenario.job, as_if_it_fit(report().prediction));
+  step_ = study()->step()->time;
 }
 
 QString WaterfallView::missing() const {
@@ -61,8 +61,9 @@ QString WaterfallView::missing() const {
 ChartHeadline WaterfallView::headline() const {
   ChartHeadline line;
   const Seconds ideal = parts_.empty() ? Seconds{} : parts_.front().time;
-  line.text =
-      u"MFU %1: the rest of the step goes elsewhere"_s.arg(to_text(percent_text(ideal / step_)));
+  const QString share = to_text(percent_text(ideal / step_));
+  line.text = study()->runs() ? u"MFU %1: the rest of the step goes elsewhere"_s.arg(share)
+                              : u"If the plan fit, MFU %1"_s.arg(share);
   line.detail = u"the model's FLOPs would take %1 at peak; the step takes %2"_s.arg(
       time_label(ideal, units()), time_label(step_, units()));
   return line;
@@ -81,8 +82,8 @@ void WaterfallView::draw(Canvas& canvas, const QRectF& area) {
                              -line_height(small_font()) - 8.0);
   if (frame.plot.width() < 40.0) return;
   frame.unit = time_axis(step_, units());
-  frame.x = AxisScale{0.0, 1.02 * std::max(step_, report().prediction.step->high).value(),
-                      frame.plot.left(), frame.plot.right()};
+  frame.x = AxisScale{0.0, 1.02 * std::max(step_, study()->step()->high).value(), frame.plot.left(),
+                      frame.plot.right()};
   frame.row = std::min(72.0, frame.plot.height() / static_cast<double>(parts_.size() + 1));
   frame.plot.setHeight(frame.row * static_cast<double>(parts_.size() + 1));
   draw_axis(canvas, frame);
@@ -176,7 +177,7 @@ void WaterfallView::draw_total(Canvas& canvas, const Frame& frame) {
               {bold(small_font()), theme().text}, frame.label);
   // The band of the forecast lies over the end of its bar.
   canvas.box(bar, blend(theme().muted, theme().surface, 0.45), 3.0);
-  const StepForecast& step = *report().prediction.step;
+  const StepForecast& step = *study()->step();
   if (step.high > step.low) {
     const double low = frame.x.at(std::max(0.0, step.low.value()));
     const double high = std::min(frame.x.at(step.high.value()), frame.plot.right());

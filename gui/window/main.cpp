@@ -72,6 +72,10 @@ void add_options(QCommandLineParser& parser) {
         QStringLiteral("1280x800")},
        {QStringLiteral("scale"), QStringLiteral("Pixels per unit."), QStringLiteral("N"),
         QStringLiteral("1")},
+       {QStringLiteral("log"),
+        QStringLiteral(
+            "Compare a training log with the forecast; more of the same run by --log again."),
+        QStringLiteral("FILE")},
        {QStringLiteral("theme"), QStringLiteral("light or dark."), QStringLiteral("NAME")}});
 }
 
@@ -114,10 +118,17 @@ QString example_file() {
 RenderedWindow rendered_window(const QString& file, const RenderRequest& request) {
   auto window = std::make_unique<MainWindow>();
   window->set_theme(request.theme);
-  (void)window->open(file);     // render() has read the file already
+  (void)window->open(file);  // render() has read the file already
+  window->compare_with(request.log);
   window->statusBar()->hide();  // tells how long the forecast took: another picture every time
   MainWindow* shown = window.get();
   return {std::move(window), [shown] { return shown->settled(); }};
+}
+
+std::shared_ptr<const TrainingLog> logged_run(const QStringList& files) {
+  std::vector<std::string> names;
+  for (const QString& file : files) names.push_back(file.toStdString());
+  return std::make_shared<const TrainingLog>(timed_log(names));
 }
 
 int draw(const QString& file, RenderRequest request) {
@@ -140,6 +151,8 @@ int run(const QCommandLineParser& parser) {
   if (!read_request(parser, request)) return exit_usage;
   QString file = parser.positionalArguments().value(0);
   if (file.isEmpty()) file = example_file();
+  if (parser.isSet(QStringLiteral("log")))
+    request.log = logged_run(parser.values(QStringLiteral("log")));
   if (parser.isSet(QStringLiteral("render"))) return draw(file, request);
   MainWindow window;
   if (parser.isSet(QStringLiteral("theme"))) window.set_theme(request.theme);
@@ -149,7 +162,14 @@ int run(const QCommandLineParser& parser) {
       return exit_usage;
     }
   }
+  if (request.log) window.compare_with(request.log);
   window.show();
+  QSettings settings;
+  const bool first = !settings.contains(QStringLiteral("toured"));
+  settings.setValue(QStringLiteral("toured"), true);
+  if (first)
+    QObject::connect(&window, &MainWindow::shown, &window, &MainWindow::take_tour,
+                     Qt::SingleShotConnection);
   return QApplication::exec();
 }
 

@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QSettings>
 #include <QSplitter>
 #include <QStatusBar>
@@ -24,6 +25,7 @@
 #include "gui/panes/history_model.hpp"
 #include "gui/panes/history_strip.hpp"
 #include "gui/panes/knob_pane.hpp"
+#include "gui/panes/notice_bar.hpp"
 #include "gui/panes/yaml_pane.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/event_player.hpp"
@@ -41,6 +43,34 @@ QFrame* framed(QWidget* inside) {
   layout->addWidget(inside);
   return frame;
 }
+
+/// Fades a widget beside it, and lets the pointer through.
+class Veil : public QWidget {
+ public:
+  explicit Veil(QWidget& over) : QWidget{over.parentWidget()}, over_{&over} {
+    setAttribute(Qt::WA_TransparentForMouseEvents);
+    setObjectName(QStringLiteral("veil"));
+    over.installEventFilter(this);
+    hide();
+  }
+
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::Resize || event->type() == QEvent::Move)
+      setGeometry(over_->geometry());
+    return QWidget::eventFilter(watched, event);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    constexpr int opacity = 150;
+    QColor ground = palette().color(QPalette::Window);
+    ground.setAlpha(opacity);
+    QPainter{this}.fillRect(rect(), ground);
+  }
+
+ private:
+  QWidget* over_;
+};
 
 bool stands_beside_cards(const QString& id) {
   return id == QLatin1String("memory") || id == QLatin1String("waterfall");
@@ -72,10 +102,12 @@ MainWindow::MainWindow(QWidget* parent)
   auto* forecast = new QWidget;
   auto* column = new QVBoxLayout{forecast};
   column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(notice_);
   column->addWidget(cards_);
   column->addWidget(bar_);
   column->addWidget(right_, 1);
   column->addWidget(strip_);
+  veil_ = new Veil{*right_};
   halves_->addWidget(forecast);
   halves_->setStretchFactor(1, 1);
   halves_->setSizes({400, 880});
@@ -86,6 +118,7 @@ MainWindow::MainWindow(QWidget* parent)
   build_actions();
   connect_editor();
   connect_forecast();
+  setAcceptDrops(true);
   resize(1280, 800);
   restore_layout();
 }
@@ -98,6 +131,7 @@ void MainWindow::build_editor() {
   yaml_ = new YamlPane;
   editors_ = new QTabWidget;
   editors_->setDocumentMode(true);
+  editors_->setAccessibleName(tr("Editor"));
   editors_->tabBar()->setDrawBase(false);
   editors_->addTab(fields_, tr("Keys"));
   editors_->addTab(yaml_, tr("YAML"));
@@ -111,6 +145,7 @@ void MainWindow::build_editor() {
 
 void MainWindow::build_forecast() {
   cards_ = new CardRow;
+  notice_ = new NoticeBar;
   advice_ = new AdvicePane;
   bar_ = new ForecastBar{*player_};
   compare_ = new ComparePane;
@@ -119,6 +154,9 @@ void MainWindow::build_forecast() {
   tabs_->setDocumentMode(true);
   tabs_->tabBar()->setDrawBase(false);
   tabs_->setObjectName(QStringLiteral("views"));
+  tabs_->setAccessibleName(tr("Views"));
+  tabs_->setUsesScrollButtons(false);
+  tabs_->setElideMode(Qt::ElideRight);
   right_ = new QSplitter{Qt::Vertical};
 }
 
@@ -139,14 +177,15 @@ void MainWindow::build_views() {
   }
   tabs_->addTab(compare_, tr("Compare"));
   tabs_->addTab(advice_, tr("Advice"));
+  beside_ = beside;
   right_->addWidget(beside);
   right_->addWidget(framed(tabs_));
   right_->setStretchFactor(0, 1);
   right_->setStretchFactor(1, 1);
   // Not while hidden: a tab that nobody sees draws when it is shown.
   connect(tabs_, &QTabWidget::currentChanged, this, [this] {
-    if (auto* view = qobject_cast<View*>(tabs_->currentWidget()); view && study_)
-      view->show_study(study_);
+    if (auto* view = qobject_cast<View*>(tabs_->currentWidget()); view && shown_)
+      view->show_study(shown_);
   });
 }
 
@@ -166,7 +205,15 @@ void MainWindow::connect_editor() {
     editors_->setCurrentWidget(fields_);
     fields_->reveal(path);
   };
+  const auto go_to_line = [this](int line) {
+    editors_->setCurrentWidget(yaml_);
+    yaml_->go_to_line(line);
+  };
   connect(advice_, &AdvicePane::field_wanted, this, reveal);
+  connect(advice_, &AdvicePane::line_wanted, this, go_to_line);
+  connect(notice_, &NoticeBar::settings_wanted, this, &MainWindow::apply);
+  connect(notice_, &NoticeBar::field_wanted, this, reveal);
+  connect(notice_, &NoticeBar::line_wanted, this, go_to_line);
 }
 
 void MainWindow::connect_forecast() {
@@ -184,12 +231,17 @@ void MainWindow::connect_forecast() {
           [stopped] { stopped(tr("The event engine was cancelled")); });
   connect(strip_, &HistoryStrip::restore_wanted, this, &MainWindow::restore_text);
   connect(compare_, &ComparePane::restore_wanted, this, &MainWindow::restore_text);
+  connect(compare_, &ComparePane::pin_changed, this, [this] {
+    if (study_) show_everywhere();
+  });
   // What somebody looks at for a moment is a step; what a slider runs through is none.
   quiet_->setSingleShot(true);
   quiet_->setInterval(600);
-  connect(quiet_, &QTimer::timeout, this, [this] { history_->add(*study_); });
+  connect(quiet_, &QTimer::timeout, this, &MainWindow::settle);
   connect(document_, &Document::file_changed, this, [this] {
-    if (!document_->modified() && document_->undo_stack().count() == 0) history_->clear();
+    if (document_->modified() || document_->undo_stack().count() != 0) return;
+    history_->clear();
+    for (StudyPointer* kept : {&shown_, &settled_, &reference_}) kept->reset();
   });
 }
 
@@ -207,42 +259,73 @@ Question MainWindow::question_now() const {
   question.name = document_->name().toStdString();
   question.folder = document_->folder();
   question.engine = engine_;
+  question.log = log_;
   return question;
 }
 
+void MainWindow::settle() {
+  history_->add(*study_);
+  settled_ = study_;
+}
+
 void MainWindow::ask() {
+  if (settled_) reference_ = settled_;
   cards_->set_stale(true);
   forecaster_->ask(question_now());
 }
 
 void MainWindow::show_study(StudyPointer study) {
   study_ = std::move(study);
+  const bool other_kind = study_->answered() && (!shown_ || shown_->kind != study_->kind);
+  if (study_->answered() || !shown_) shown_ = study_;
   fields_->set_study(*study_);
   yaml_->set_study(*study_);
   knobs_->set_study(*study_);
-  cards_->set_stale(false);
   if (study_->valid() && history_->rowCount() == 0)
-    history_->add(*study_);
+    settle();
   else if (study_->valid())
     quiet_->start();
   else
     quiet_->stop();
+  show_parts();
+  if (other_kind && study_->answer)
+    (void)show_view(study_->kind == TextKind::serving ? QStringLiteral("serving")
+                                                      : QStringLiteral("queue"));
   show_everywhere();
   status_->setText(
       tr("forecast in %1 ms").arg(static_cast<double>(study_->took.count()) / 1000.0, 0, 'f', 1));
   Q_EMIT shown(study_);
 }
 
+void MainWindow::show_parts() {
+  const bool training = shown_->kind == TextKind::training;
+  for (QWidget* part : {knobs_->parentWidget(), beside_, static_cast<QWidget*>(bar_)})
+    part->setVisible(training);
+  strip_->setVisible(history_->rowCount() > 0);
+  for (int tab = 0; tab < tabs_->count(); ++tab) {
+    const auto* view = qobject_cast<View*>(tabs_->widget(tab));
+    tabs_->setTabVisible(tab, view ? find_view(view->id())->has(*shown_) : training);
+  }
+}
+
 void MainWindow::show_everywhere() {
-  cards_->show_headlines(headlines(*study_, units_));
+  const bool older = shown_ != study_;
+  const StudyPointer& held = compare_->pinned() ? compare_->pinned() : reference_;
+  cards_->show_headlines(headlines(*shown_, units_, held.get()), compare_->pinned()
+                                                                     ? tr("to the pinned forecast")
+                                                                     : tr("to the state before"));
+  cards_->set_stale(older);
+  notice_->show_notice(notice_on(*study_, units_), older);
+  veil_->setVisible(older);
+  veil_->raise();
   bar_->set_study(*study_, units_);
-  compare_->set_study(study_);
+  compare_->set_study(shown_);
   advice_->show_advice(advice_on(*study_, units_));
   const auto count = advice_->shown().size();
   tabs_->setTabText(tabs_->indexOf(advice_),
                     count == 0 ? tr("Advice") : tr("Advice (%1)").arg(count));
   for (View* view : views_)
-    if (stands_beside_cards(view->id()) || tabs_->currentWidget() == view) view->show_study(study_);
+    if (stands_beside_cards(view->id()) || tabs_->currentWidget() == view) view->show_study(shown_);
 }
 
 void MainWindow::play() {
@@ -255,6 +338,7 @@ void MainWindow::event_finished(const std::shared_ptr<const EventAnswer>& answer
   const bool present = player_->question().text == document_->text().toStdString();
   if (study_ && present && !forecaster_->busy()) {
     study_ = std::make_shared<const Study>(with_event(*study_, answer));
+    shown_ = study_;
     show_everywhere();
     return;
   }
@@ -302,6 +386,7 @@ void MainWindow::set_theme(ThemeKind kind) {
   apply_theme(kind);
   for (View* view : views_) view->set_theme(theme);
   cards_->set_theme(theme);
+  notice_->set_theme(theme);
   compare_->set_theme(theme);
   strip_->set_theme(theme);
   advice_->set_theme(theme);
@@ -328,7 +413,9 @@ void MainWindow::set_engine(EngineKind engine) {
 bool MainWindow::show_view(const QString& id) {
   for (View* view : views_) {
     if (view->id() != id) continue;
-    if (!stands_beside_cards(id)) tabs_->setCurrentWidget(view);
+    if (stands_beside_cards(id)) return true;
+    tabs_->setTabVisible(tabs_->indexOf(view), true);
+    tabs_->setCurrentWidget(view);
     return true;
   }
   return false;

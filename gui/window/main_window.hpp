@@ -32,6 +32,7 @@ class Forecaster;
 class HistoryModel;
 class HistoryStrip;
 class KnobPane;
+class NoticeBar;
 class YamlPane;
 
 /// The program's window: editor on the left, forecast on the right.
@@ -49,6 +50,16 @@ class MainWindow : public QMainWindow {
   void set_engine(EngineKind engine);
   /// The view of that id comes to the front. @return false where there is none
   bool show_view(const QString& id);
+
+  /// Compares a training log with the forecast; null: none.
+  void compare_with(std::shared_ptr<const TrainingLog> log);
+  /// The same of a file. @return the problem, empty on success
+  [[nodiscard]] QString open_log(const QString& file);
+  /// Whatever a file is: a scenario, a cluster file, a model, a framework's configuration or a log.
+  void open_any(const QString& file);
+
+  /// Shows what is where, in a few cards.
+  void take_tour();
 
   /// Plays the present text with the event engine in the background.
   void play();
@@ -71,6 +82,8 @@ class MainWindow : public QMainWindow {
 
  protected:
   void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
 
  private:
   void build_editor();
@@ -89,10 +102,14 @@ class MainWindow : public QMainWindow {
                       std::function<void()> what);
 
   void text_changed();
+  /// What is on the screen stands; the next change is held against it.
+  void settle();
   void ask();
   [[nodiscard]] Question question_now() const;
   void show_study(StudyPointer study);
   void show_everywhere();
+  /// Only what the kind of the text has.
+  void show_parts();
   void event_finished(const std::shared_ptr<const EventAnswer>& answer);
   void restore_text(const QString& text, const QString& name);
   void apply(const QStringList& settings, const QString& why);
@@ -111,10 +128,13 @@ class MainWindow : public QMainWindow {
   void show_shortcuts();
 
   void choose_file();
+  /// A file that somebody picks; empty: none.
+  [[nodiscard]] QString choose(const QString& title, const QString& filter = {});
   void save();
   void save_as();
-  void import_model();
-  void import_run(const QString& framework, const QString& title);
+  void choose_log();
+  void import_model(const QString& file);
+  void import_run(const QString& framework, const QString& title, const QString& file);
   [[nodiscard]] bool may_discard();
   void add_recent(const QString& file);
   void fill_recent();
@@ -134,7 +154,10 @@ class MainWindow : public QMainWindow {
   YamlPane* yaml_ = nullptr;
   QTabWidget* editors_ = nullptr;
   CardRow* cards_ = nullptr;
+  NoticeBar* notice_ = nullptr;
+  QWidget* veil_ = nullptr;  ///< over views of an older text
   QTabWidget* tabs_ = nullptr;
+  QWidget* beside_ = nullptr;  ///< the views under the cards
   AdvicePane* advice_ = nullptr;
   ForecastBar* bar_ = nullptr;
   ComparePane* compare_ = nullptr;
@@ -144,7 +167,11 @@ class MainWindow : public QMainWindow {
   QMenu* examples_ = nullptr;
   std::vector<View*> views_;
 
-  StudyPointer study_;
+  std::shared_ptr<const TrainingLog> log_;
+  StudyPointer study_;      ///< of the present text
+  StudyPointer shown_;      ///< the last one with a forecast, else the present one
+  StudyPointer settled_;    ///< that stood for a moment
+  StudyPointer reference_;  ///< that stood before the present one
   ThemeKind theme_ = ThemeKind::light;
   Units units_;
   EngineKind engine_ = EngineKind::closed_form;

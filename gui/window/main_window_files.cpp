@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening, saving and importing; the rest of the window is in main_window.cpp.
 #include <QDate>
+#include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QInputDialog>
 #include <QMenu>
 #include <QMessageBox>
+#include <QMimeData>
 #include <QSaveFile>
 #include <QSettings>
 
 #include <exception>
 
 #include "gui/process/document.hpp"
+#include "gui/process/dropped_file.hpp"
 #include "gui/window/main_window.hpp"
 #include "planner/edit/scenario_text.hpp"
 
@@ -83,12 +86,66 @@ void MainWindow::save_as() {
   add_recent(file);
 }
 
-void MainWindow::import_model() {
-  const QString folder = QString::fromStdString(document_->folder().string());
-  const QString file =
-      QFileDialog::getOpenFileName(this, tr("Import a Hugging Face config.json"), folder,
-                                   tr("Hugging Face configurations (*.json);;All files (*)"));
+QString MainWindow::choose(const QString& title, const QString& filter) {
+  return QFileDialog::getOpenFileName(this, title,
+                                      QString::fromStdString(document_->folder().string()), filter);
+}
+
+void MainWindow::choose_log() {
+  const QString file = choose(tr("Compare with a training log"));
   if (file.isEmpty()) return;
+  if (const QString problem = open_log(file); !problem.isEmpty())
+    QMessageBox::warning(this, tr("Compare with a log"), problem);
+}
+
+void MainWindow::compare_with(std::shared_ptr<const TrainingLog> log) {
+  log_ = std::move(log);
+  ask();
+  if (log_) (void)show_view(QStringLiteral("diagnosis"));
+}
+
+QString MainWindow::open_log(const QString& file) {
+  try {
+    compare_with(std::make_shared<const TrainingLog>(timed_log({file.toStdString()})));
+  } catch (const std::exception& error) {
+    return QString::fromStdString(error.what());
+  }
+  return {};
+}
+
+void MainWindow::open_any(const QString& file) {
+  const DroppedFile dropped = dropped_file(file);
+  QString problem;
+  switch (dropped.kind) {
+    case DroppedFile::Kind::scenario:
+      if (may_discard()) problem = open(file);
+      break;
+    case DroppedFile::Kind::model:
+      import_model(file);
+      break;
+    case DroppedFile::Kind::framework:
+      import_run(dropped.framework, dropped.framework, file);
+      break;
+    case DroppedFile::Kind::log:
+      problem = open_log(file);
+      break;
+  }
+  if (!problem.isEmpty()) tell(problem);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) open_any(url.toLocalFile());
+  event->acceptProposedAction();
+}
+
+void MainWindow::import_model(const QString& file) {
+  if (file.isEmpty()) return;
+  const QString folder = QString::fromStdString(document_->folder().string());
   try {
     const ImportedModel model = import_model_config(
         file.toStdString(), {}, QDate::currentDate().toString(Qt::ISODate).toStdString());
@@ -115,12 +172,8 @@ void MainWindow::import_model() {
   }
 }
 
-void MainWindow::import_run(const QString& framework, const QString& title) {
-  if (!may_discard()) return;
-  const QString folder = QString::fromStdString(document_->folder().string());
-  const QString file =
-      QFileDialog::getOpenFileName(this, tr("Import a configuration of %1").arg(title), folder);
-  if (file.isEmpty()) return;
+void MainWindow::import_run(const QString& framework, const QString& title, const QString& file) {
+  if (file.isEmpty() || !may_discard()) return;
   bool chosen = false;
   const QString host = QInputDialog::getItem(this, title, tr("Hosts to run it on"),
                                              catalog_names("hosts"), 0, false, &chosen);

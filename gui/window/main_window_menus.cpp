@@ -10,9 +10,13 @@
 
 #include <functional>
 
+#include "gui/panes/card_row.hpp"
 #include "gui/panes/command_palette.hpp"
 #include "gui/panes/compare_pane.hpp"
 #include "gui/panes/field_pane.hpp"
+#include "gui/panes/history_strip.hpp"
+#include "gui/panes/knob_pane.hpp"
+#include "gui/panes/tour.hpp"
 #include "gui/panes/yaml_pane.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/event_player.hpp"
@@ -40,20 +44,26 @@ void MainWindow::build_actions() {
 void MainWindow::build_file_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&File"));
   add_action(menu, tr("&Open…"), QKeySequence::Open, [this] { choose_file(); });
-  recent_ = menu.addMenu(tr("&Recent"));
+  recent_ = menu.addMenu(tr("Open &recent"));
   examples_ = menu.addMenu(tr("&Examples"));
+  add_action(menu, tr("Compare with a &log…"), QKeySequence{tr("Ctrl+G")},
+             [this] { choose_log(); });
   menu.addSeparator();
   add_action(menu, tr("&Save"), QKeySequence::Save, [this] { save(); });
   add_action(menu, tr("Save &as…"), QKeySequence{tr("Ctrl+Shift+S")}, [this] { save_as(); });
   menu.addSeparator();
   QMenu& import = *menu.addMenu(tr("&Import"));
   add_action(import, tr("&Hugging Face config.json, as the model…"), QKeySequence{tr("Ctrl+I")},
-             [this] { import_model(); });
+             [this] {
+               import_model(choose(tr("Import a Hugging Face config.json"),
+                                   tr("Hugging Face configurations (*.json);;All files (*)")));
+             });
   for (const auto& [name, title] : importable_frameworks()) {
     const QString framework = QString::fromStdString(name);
     const QString shown = QString::fromStdString(title);
-    add_action(import, tr("%1 configuration…").arg(shown), {},
-               [this, framework, shown] { import_run(framework, shown); });
+    add_action(import, tr("%1 configuration…").arg(shown), {}, [this, framework, shown] {
+      import_run(framework, shown, choose(tr("Import a configuration of %1").arg(shown)));
+    });
   }
   build_export_menu(*menu.addMenu(tr("&Export")));
   menu.addSeparator();
@@ -106,7 +116,9 @@ void MainWindow::build_view_menu() {
   for (int tab = 0; tab < tabs_->count(); ++tab)
     add_action(menu, tabs_->tabText(tab),
                number < 10 ? QKeySequence{tr("Ctrl+%1").arg(number++)} : QKeySequence{},
-               [this, tab] { tabs_->setCurrentIndex(tab); });
+               [this, tab] {
+                 if (tabs_->isTabVisible(tab)) tabs_->setCurrentIndex(tab);
+               });
 }
 
 void MainWindow::build_export_menu(QMenu& menu) {
@@ -143,6 +155,7 @@ void MainWindow::build_forecast_menu() {
 void MainWindow::build_help_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&Help"));
   add_action(menu, tr("&Commands…"), QKeySequence{tr("Ctrl+K")}, [this] { show_palette(); });
+  add_action(menu, tr("&Tour"), {}, [this] { take_tour(); });
   QAction* keys = add_action(menu, tr("Keyboard &shortcuts"), QKeySequence{Qt::Key_F1},
                              [this] { show_shortcuts(); });
   keys->setShortcuts({QKeySequence{Qt::Key_F1}, QKeySequence{tr("Ctrl+?")}});
@@ -168,6 +181,33 @@ void collect(const QMenu& menu, const QString& prefix, std::vector<PaletteEntry>
 }
 
 }  // namespace
+
+void MainWindow::take_tour() {
+  const QWidget* tour = findChild<QWidget*>(QStringLiteral("tour"));
+  if (tour != nullptr) return;
+  std::vector<TourStop> stops{
+      {knobs_->parentWidget(), tr("Change one thing"),
+       tr("Sliders turn what people turn most. Data ranks follow the machine, so that a plan stays "
+          "one. Everything can be undone.")},
+      {editors_, tr("Every key, or the text itself"),
+       tr("All keys with their meaning, and the scenario as YAML. Both are the same text; a file, "
+          "a "
+          "log or a framework's configuration can be dropped anywhere on the window.")},
+      {cards_, tr("See what changed"),
+       tr("Memory, step, MFU and money, each with its band and its difference to the state before. "
+          "Pin a forecast (Ctrl+P), and differences are to that one.")},
+      {beside_, tr("Why"),
+       tr("Memory per pipeline stage, and where the time of a step goes. What is pointed at says "
+          "its "
+          "cause; a click picks it in all views.")},
+      {tabs_, tr("Look further"),
+       tr("The pipeline over time, the network, plans that fit, sweeps, scaling. Advice has what "
+          "would make the step shorter, each with a button.")},
+      {strip_, tr("Come back"),
+       tr("What you looked at. A click goes back to it, F2 names it. Ctrl+K finds any command or "
+          "key.")}};
+  new Tour{std::move(stops), theme_of(theme_), this};
+}
 
 void MainWindow::show_palette() {
   std::vector<PaletteEntry> entries;

@@ -20,6 +20,15 @@ struct DiagnosisReport {
   Diagnosis diagnosis;
 };
 
+/// Training logs of one run. @throws ScenarioError with what is wrong in them, UsageError where they
+/// say no step times
+[[nodiscard]] TrainingLog timed_log(const std::vector<std::string>& files);
+
+/// Compares a log with the forecast of the plan of a scenario. @throws UsageError where that plan
+/// cannot be forecast
+[[nodiscard]] DiagnosisReport compared_with(TrainingLog log, const Job& job,
+                                            std::string plan_source);
+
 /// As forecast, or each finding with its figures, the costliest first, and what explains it.
 [[nodiscard]] std::string diagnosis_verdict(const DiagnosisReport& report);
 

@@ -47,7 +47,10 @@ std::string bar_html(const AnswerBar& bar, Tone tone) {
       "<rect class=\"track\" width=\"100\" height=\"10\"/>"
       "<rect x=\"{:.2f}\" width=\"{:.2f}\" height=\"10\" fill=\"var(--{})\"/>",
       from, std::max(to - from, to > from ? 0.5 : 0.0),
-      tone == Tone::bad ? "red" : (bar.mark ? "sky" : "blue"));
+      tone == Tone::bad    ? "red"
+      : tone == Tone::good ? "green"
+      : bar.mark           ? "sky"
+                           : "blue");
   if (bar.broken) marks += "<path class=\"break\" d=\"M3 10L5 0M5 10L7 0\"/>";
   const auto line = [&](double at) {
     marks += fmt::format("<rect class=\"mark\" x=\"{:.2f}\" width=\"0.8\" height=\"10\"/>",

@@ -69,11 +69,11 @@ class ExploreTest : public QObject {
     Study study = *studied(main_example());
     const std::string text = study.question.text;
     for (std::size_t i = 0; i < HistoryModel::most_steps + 5; ++i) {
-      study.question.text = text + "# " + std::to_string(i) + "\n";
+      study.question.text = text + "key: " + std::to_string(i) + "\n";
       history.add(study);
     }
     QCOMPARE(history.rowCount(), static_cast<int>(HistoryModel::most_steps));
-    QVERIFY(history.step(0).text.endsWith(QStringLiteral("# 0\n")));
+    QVERIFY(history.step(0).text.endsWith(QStringLiteral("key: 0\n")));
   }
 
   void labels_tell_what_changed() {

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QAction>
 #include <QComboBox>
+#include <QLabel>
+#include <QListView>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
+#include <QTabBar>
 #include <QTabWidget>
+#include <QTextBlock>
 
 #include <random>
+#include <string>
+#include <utility>
 
 #include "gui/panes/card_row.hpp"
+#include "gui/panes/compare_pane.hpp"
+#include "gui/panes/history_model.hpp"
+#include "gui/panes/notice_bar.hpp"
+#include "gui/panes/tour.hpp"
 #include "gui/process/document.hpp"
+#include "gui/process/dropped_file.hpp"
+#include "gui/views/chart_view.hpp"
 #include "gui/window/main_window.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
@@ -157,6 +169,211 @@ class WindowTest : public QObject {
     QVERIFY(window_->study()->runs());
   }
 
+  void cards_show_what_changed() {
+    wait_until_settled();
+    set("training.micro_batch", "2");
+    wait();
+    const Headline changed = card("step");
+    QVERIFY(!changed.difference.isEmpty());
+    QVERIFY(changed.difference.startsWith(QStringLiteral("+")) ==
+            (changed.difference_tone == Tone::caution));
+    // It stays while one looks, and turns round on the way back.
+    wait_until_settled();
+    QCOMPARE(card("step").difference, changed.difference);
+    window_->document().undo_stack().undo();
+    wait();
+    QVERIFY(card("step").difference.left(1) != changed.difference.left(1));
+    QCOMPARE(card("step").difference.mid(1).section(QLatin1Char(','), 0, 0),
+             changed.difference.mid(1).section(QLatin1Char(','), 0, 0));
+  }
+
+  void cards_show_the_difference_to_what_is_pinned() {
+    window_->pin();
+    for (const char* value : {"2", "4"}) {
+      set("training.micro_batch", value);
+      wait_until_settled();
+    }
+    const double change = step() - window_->comparison().pinned()->step()->time.value();
+    QVERIFY(card("step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
+    window_->comparison().pin(nullptr);
+    QVERIFY(!card("step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
+  }
+
+  void an_error_keeps_the_last_forecast_and_says_its_line() {
+    const QString value = card("step").value;
+    auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("yaml"));
+    QString text = editor->toPlainText();
+    editor->setPlainText(
+        text.replace(QStringLiteral("micro_batch: 1"), QStringLiteral("micro_batc: 1")));
+    wait();
+    QVERIFY(!window_->study()->valid());
+    QCOMPARE(card("step").value, value);
+    QVERIFY(window_->findChild<QWidget*>(QStringLiteral("veil"))->isVisible());
+    auto* notice = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
+    QVERIFY(notice->isVisible());
+    QVERIFY(notice->shown()->text.contains(QStringLiteral("micro_batch")));
+    notice->findChild<QPushButton*>(QStringLiteral("remedy"))->click();
+    QVERIFY(editor->textCursor().block().text().contains(QStringLiteral("micro_batc: 1")));
+    editor->setPlainText(
+        text.replace(QStringLiteral("micro_batc: 1"), QStringLiteral("micro_batch: 1")));
+    wait();
+    QVERIFY(!notice->isVisible());
+    QVERIFY(!window_->findChild<QWidget*>(QStringLiteral("veil"))->isVisible());
+  }
+
+  void out_of_memory_draws_the_step_and_offers_what_fits() {
+    set("parallel.tensor", "1");
+    set("parallel.sequence", "false");
+    set("parallel.data", "128");
+    wait();
+    const auto study = window_->study();
+    QVERIFY(!study->runs());
+    QVERIFY(study->path && study->losses);
+    for (const View* view : window_->views())
+      if (view->id() == QLatin1String("waterfall") || view->id() == QLatin1String("gantt"))
+        QCOMPARE(qobject_cast<const ChartView*>(view)->message(), QString{});
+    auto* notice = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
+    const auto buttons = notice->findChildren<QPushButton*>(QStringLiteral("remedy"));
+    QVERIFY(!buttons.isEmpty());
+    for (const QPushButton* button : buttons) {
+      QVERIFY(!button->text().contains(QLatin1Char('=')));
+      QVERIFY(!button->text().contains(QStringLiteral("--")));
+    }
+    const int steps = window_->document().undo_stack().count();
+    buttons.first()->click();
+    QCOMPARE(window_->document().undo_stack().count(), steps + 1);
+    wait();
+    QVERIFY(window_->study()->runs());
+  }
+
+  void history_takes_no_step_for_a_name() {
+    wait_until_settled();
+    const int steps = window_->history().rowCount();
+    set("name", "another");
+    wait_until_settled();
+    QCOMPARE(window_->history().rowCount(), steps);
+    QVERIFY(window_->history().step(0).text.contains(QStringLiteral("another")));
+    for (int value = 2; value < 64; value *= 2) {
+      set("training.micro_batch", std::to_string(value).c_str());
+      wait_until_settled();
+    }
+    auto* strip = window_->findChild<QListView*>(QStringLiteral("history"));
+    const QModelIndex present = window_->history().index(window_->history().present());
+    QVERIFY(strip->viewport()->rect().intersects(strip->visualRect(present)));
+  }
+
+  void serving_and_queues_have_cards_and_a_view() {
+    for (const auto& [file, view] :
+         {std::pair{example(QStringLiteral("serving/llama3.1-70b-8xh100")), "Serving"},
+          std::pair{example(QStringLiteral("clusters/lab")), "Queue"},
+          std::pair{main_example(), "Pipeline"}}) {
+      QCOMPARE(window_->open(file), QString{});
+      QTRY_VERIFY_WITH_TIMEOUT(window_->settled() && window_->study()->answered(), 60'000);
+      auto* tabs = window_->findChild<QTabWidget*>(QStringLiteral("views"));
+      bool visible = false;
+      for (int tab = 0; tab < tabs->count(); ++tab)
+        if (tabs->tabText(tab) == QLatin1String(view)) visible = tabs->isTabVisible(tab);
+      QVERIFY2(visible, view);
+      QVERIFY(cards()->shown().size() >= 4);
+      QVERIFY(!cards()->shown()[1].value.isEmpty());
+    }
+  }
+
+  void dropped_files_are_told_apart_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<int>("kind");
+    QTest::addColumn<QString>("framework");
+    using Kind = DroppedFile::Kind;
+    const auto row = [](const char* file, Kind kind, const char* framework = "") {
+      const auto path = source_folder() / file;
+      QTest::newRow(file) << QString::fromStdString(path.string()) << static_cast<int>(kind)
+                          << QString::fromLatin1(framework);
+    };
+    row("scenarios/llama2-70b-1024xh100.yaml", Kind::scenario);
+    row("scenarios/clusters/lab.yaml", Kind::scenario);
+    row("tests/scenarios/huggingface/llama3-8b.json", Kind::model);
+    row("tests/calibration/training_logs/megatron.log", Kind::log);
+    row("tests/calibration/training_logs/trainer.log", Kind::log);
+  }
+
+  void dropped_files_are_told_apart() {
+    QFETCH(QString, file);
+    QFETCH(int, kind);
+    QFETCH(QString, framework);
+    const DroppedFile dropped = dropped_file(file);
+    QCOMPARE(static_cast<int>(dropped.kind), kind);
+    QCOMPARE(dropped.framework, framework);
+  }
+
+  void a_log_is_held_against_the_scenario() {
+    window_->open_any(QString::fromStdString(
+        (source_folder() / "tests/calibration/training_logs/megatron.log").string()));
+    wait();
+    QVERIFY(window_->study()->diagnosis != nullptr);
+    const auto* tabs = window_->findChild<QTabWidget*>(QStringLiteral("views"));
+    QCOMPARE(tabs->tabText(tabs->currentIndex()), QStringLiteral("Diagnosis"));
+    // What is changed then is held against the log again.
+    const auto before = window_->study()->diagnosis->head.sentence;
+    set("training.micro_batch", "2");
+    wait();
+    QVERIFY(window_->study()->diagnosis->head.sentence != before);
+  }
+
+  void nothing_is_cut_off_at_any_size_data() {
+    QTest::addColumn<QSize>("size");
+    for (const QSize size :
+         {QSize{1280, 720}, QSize{1920, 1080}, QSize{2560, 1440}, QSize{3840, 2160}})
+      QTest::addRow("%dx%d", size.width(), size.height()) << size;
+  }
+
+  void nothing_is_cut_off_at_any_size() {
+    QFETCH(QSize, size);
+    window_->resize(size);
+    QCoreApplication::processEvents();
+    QCOMPARE(window_->size(), size);
+    for (const QAbstractButton* button : window_->findChildren<QAbstractButton*>())
+      if (button->isVisible() && !button->text().isEmpty())
+        QVERIFY2(longest_line(*button, button->text()) <= button->width(),
+                 qPrintable(button->text()));
+    for (const QLabel* label : window_->findChildren<QLabel*>())
+      if (label->isVisible() && !label->wordWrap() && label->textFormat() != Qt::RichText &&
+          label->sizePolicy().horizontalPolicy() != QSizePolicy::Ignored)
+        QVERIFY2(longest_line(*label, label->text()) <= label->width(), qPrintable(label->text()));
+    for (const View* view : window_->views())
+      if (view->isVisible())
+        QVERIFY2(view->height() >= 150 && view->width() >= 250, qPrintable(view->id()));
+  }
+
+  void everything_that_takes_the_keyboard_has_a_name() {
+    for (const QWidget* widget : window_->findChildren<QWidget*>()) {
+      if (!widget->isVisible() || widget->focusPolicy() == Qt::NoFocus || widget->focusProxy() ||
+          qobject_cast<const QAbstractScrollArea*>(widget->parentWidget()))
+        continue;
+      const auto* button = qobject_cast<const QAbstractButton*>(widget);
+      const bool named = !widget->accessibleName().isEmpty() ||
+                         (button != nullptr && !button->text().isEmpty()) ||
+                         qobject_cast<const QTabBar*>(widget) != nullptr;
+      QVERIFY2(named, qPrintable(QString::fromLatin1(widget->metaObject()->className()) +
+                                 QLatin1Char(' ') + widget->objectName() + QLatin1Char(' ') +
+                                 QLatin1String(widget->parentWidget()->metaObject()->className())));
+    }
+  }
+
+  void a_tour_shows_every_part_once() {
+    window_->take_tour();
+    auto* tour = window_->findChild<Tour*>(QStringLiteral("tour"));
+    QVERIFY(tour != nullptr && tour->stops() == 6);
+    window_->take_tour();  // not twice
+    QCOMPARE(window_->findChildren<Tour*>().size(), 1);
+    for (int stop = 1; stop < tour->stops(); ++stop) {
+      QTest::keyClick(tour, Qt::Key_Right);
+      QCOMPARE(tour->at(), stop);
+    }
+    QTest::keyClick(tour, Qt::Key_Return);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    QVERIFY(window_->findChild<Tour*>() == nullptr);
+  }
+
   void themes_and_units_reach_everything() {
     for (const ThemeKind kind : {ThemeKind::dark, ThemeKind::light}) {
       window_->set_theme(kind);
@@ -197,6 +414,28 @@ class WindowTest : public QObject {
 
  private:  // NOLINT(readability-redundant-access-specifiers): no slots
   void wait() { QTRY_VERIFY_WITH_TIMEOUT(window_->settled(), 30'000); }
+  /// Until what is on the screen has become a step of the history.
+  void wait_until_settled() {
+    wait();
+    QTest::qWait(700);
+  }
+  void set(const char* path, const char* value) {
+    QCOMPARE(window_->document().set(QLatin1String(path), QLatin1String(value)), QString{});
+  }
+  [[nodiscard]] CardRow* cards() const {
+    return window_->findChild<CardRow*>(QStringLiteral("cards"));
+  }
+  [[nodiscard]] Headline card(const char* id) const {
+    for (const Headline& line : cards()->shown())
+      if (line.id == QLatin1String(id)) return line;
+    return {};
+  }
+  [[nodiscard]] static int longest_line(const QWidget& widget, const QString& text) {
+    int longest = 0;
+    for (const QString& line : text.split(QLatin1Char('\n')))
+      longest = std::max(longest, widget.fontMetrics().horizontalAdvance(line));
+    return longest;
+  }
   [[nodiscard]] double step() const {
     const auto& report = window_->study()->report;
     return report && report->prediction.step ? report->prediction.step->time.value() : -1.0;

@@ -63,17 +63,14 @@ void take_logged_plan(const DiagnoseOptions& options, DiagnosisReport& report) {
   report.job = std::move(*logged.job);
   report.assumptions = std::move(logged.assumptions);
   report.plan_source = "the log";
+  report.diagnosis = diagnose(report.log, report.job);
 }
 
 void take_scenario(const DiagnoseOptions& options, DiagnosisReport& report) {
   if (!options.fill.empty())
     throw UsageError("--fill completes the plan of a log; a scenario is changed by --set");
-  const Scenario scenario = read_scenario(options.scenario);
-  const auto open = refusals(scenario.job);
-  if (!open.empty())
-    throw UsageError(options.scenario.file + " cannot be forecast: " + open.front().message);
-  report.job = scenario.job;
-  report.plan_source = options.scenario.file;
+  report = compared_with(std::move(report.log), read_scenario(options.scenario).job,
+                         options.scenario.file);
 }
 
 int run_diagnose(DiagnoseOptions options) {
@@ -81,18 +78,12 @@ int run_diagnose(DiagnoseOptions options) {
     options.scenario.file = options.files.back();
     options.files.pop_back();
   }
-  Diagnostics diagnostics;
   DiagnosisReport report;
-  report.log = read_training_log(options.files, diagnostics);
-  diagnostics.throw_if_any();
-  if (!report.log.step)
-    throw UsageError(options.files.front() +
-                     ": the log says no step times, so there is nothing to compare");
+  report.log = timed_log(options.files);
   if (options.scenario.file.empty())
     take_logged_plan(options, report);
   else
     take_scenario(options, report);
-  report.diagnosis = diagnose(report.log, report.job);
   return deliver_answer(options.output, {"diagnosis", [&] { return diagnosis_json(report); }},
                         [&] { return diagnosis_answer(report); });
 }

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gui/views/answer_widgets.hpp"
+
+#include <QFrame>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QSvgRenderer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "planner/text/palette.hpp"
+
+namespace foretrain::gui {
+namespace {
+
+QString text_of(const std::string& text) {
+  return QString::fromStdString(text).replace(QLatin1String("+-"), QStringLiteral("±"));
+}
+
+QColor colour_of_words(foretrain::Tone tone, const Theme& theme) {
+  switch (tone) {
+    case foretrain::Tone::good:
+      return theme.good;
+    case foretrain::Tone::bad:
+      return theme.bad;
+    case foretrain::Tone::warn:
+      return theme.caution;
+    case foretrain::Tone::dim:
+      return theme.muted;
+    case foretrain::Tone::plain:
+    case foretrain::Tone::strong:
+      break;
+  }
+  return theme.text;
+}
+
+QLabel* label(const QString& text, const QColor& ink, const QFont& font = body_font()) {
+  auto* made = new QLabel{text};
+  made->setTextFormat(Qt::PlainText);
+  made->setWordWrap(true);
+  made->setFont(font);
+  made->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  made->setStyleSheet(QStringLiteral("color: %1;").arg(ink.name()));
+  return made;
+}
+
+/// Bars and stacks of a table's cell.
+class CellBar : public QWidget {
+ public:
+  CellBar(const AnswerCell& cell, const Theme& theme)
+      : bar_{cell.bar}, stack_{cell.stack}, tone_{cell.tone}, theme_{&theme} {
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  }
+  [[nodiscard]] QSize sizeHint() const override { return {220, 14}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {80, 14}; }
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter{this};
+    painter.fillRect(rect(), theme_->idle);
+    if (bar_) paint_bar(painter);
+    if (stack_) paint_stack(painter);
+  }
+
+ private:
+  void paint_span(QPainter& painter, double from, double to, const QColor& colour) const {
+    const double left = width() * std::clamp(std::min(from, to), 0.0, 1.0);
+    const double right = width() * std::clamp(std::max(from, to), 0.0, 1.0);
+    painter.fillRect(QRectF{left, 0.0, std::max(1.0, right - left), 1.0 * height()}, colour);
+  }
+
+  void paint_mark(QPainter& painter, double at) const {
+    const double x = std::clamp(width() * at, 1.0, width() - 1.0);
+    painter.fillRect(QRectF{x - 1.0, 0.0, 2.0, 1.0 * height()}, theme_->text);
+  }
+
+  void paint_bar(QPainter& painter) const {
+    const QColor colour = tone_ == foretrain::Tone::bad    ? theme_->bad
+                          : tone_ == foretrain::Tone::good ? theme_->good
+                          : bar_->mark                     ? theme_->series[4]
+                                                           : theme_->series[0];
+    paint_span(painter, bar_->from, bar_->to, colour);
+    if (bar_->broken) {
+      painter.setPen(QPen{theme_->surface, 2.0});
+      painter.drawLine(QLineF{8.0, 1.0 * height(), 14.0, 0.0});
+    }
+    if (bar_->mark) paint_mark(painter, *bar_->mark);
+    if (bar_->axis) paint_mark(painter, *bar_->axis);
+  }
+
+  void paint_stack(QPainter& painter) const {
+    double at = 0.0;
+    for (const AnswerStack::Part& part : stack_->parts) {
+      paint_span(painter, at, at + part.share, colour_of(*theme_, part.paint));
+      at += part.share;
+    }
+    paint_mark(painter, stack_->limit);
+  }
+
+  std::optional<AnswerBar> bar_;
+  std::optional<AnswerStack> stack_;
+  foretrain::Tone tone_;
+  const Theme* theme_;
+};
+
+/// A picture of ours, as wide as there is room.
+class PictureBox : public QWidget {
+ public:
+  PictureBox(const AnswerPicture& picture, const Theme& theme)
+      : drawing_{themed(text_of(picture.svg), theme).toUtf8()} {
+    setAccessibleName(text_of(picture.label));
+    QSizePolicy policy{QSizePolicy::Expanding, QSizePolicy::Preferred};
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+  }
+  [[nodiscard]] QSize sizeHint() const override {
+    return {drawing_.defaultSize().width(), heightForWidth(drawing_.defaultSize().width())};
+  }
+  [[nodiscard]] bool hasHeightForWidth() const override { return true; }
+  [[nodiscard]] int heightForWidth(int room) const override {
+    const QSize size = drawing_.defaultSize();
+    return size.width() > 0 ? std::min(room, size.width()) * size.height() / size.width() : 0;
+  }
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter{this};
+    const int shown = std::min(width(), drawing_.defaultSize().width());
+    drawing_.render(&painter, QRectF{0.0, 0.0, 1.0 * shown, 1.0 * heightForWidth(shown)});
+  }
+
+ private:
+  static QString themed(QString svg, const Theme& theme) {
+    // The ground is the window's own.
+    svg.remove(QLatin1String("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"));
+    svg.replace(QLatin1String("#222222"), theme.text.name());
+    svg.replace(QLatin1String("#dddddd"), theme.grid.name());
+    svg.replace(QLatin1String("#eceef1"), theme.idle.name());
+    svg.replace(QLatin1String("#ffffff"), theme.surface.name());
+    if (theme.dark())
+      for (const Paint& paint : palette::all)
+        svg.replace(QLatin1String(paint.light), QLatin1String(paint.dark));
+    return svg;
+  }
+
+  mutable QSvgRenderer drawing_;
+};
+
+QWidget* cell_widget(const AnswerCell& cell, const AnswerColumn& column, const Theme& theme) {
+  if (cell.bar || cell.stack) return new CellBar{cell, theme};
+  QString words = text_of(cell.text);
+  const bool part = words.startsWith(QLatin1String("  "));
+  if (part) words = QStringLiteral("    ") + words.trimmed();
+  QLabel* made = label(words, part ? theme.muted : colour_of_words(cell.tone, theme),
+                       cell.tone == foretrain::Tone::strong ? title_font() : body_font());
+  const bool number = column.align == TextTable::Align::right;
+  made->setWordWrap(!number);
+  made->setAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  return made;
+}
+
+/// Adds what a block is made of to a column.
+struct WidgetsOf {
+  QVBoxLayout& column;
+  const Theme& theme;
+
+  void operator()(const AnswerFacts& facts) const {
+    auto* grid = new QGridLayout;
+    grid->setColumnStretch(1, 1);
+    grid->setHorizontalSpacing(16);
+    grid->setVerticalSpacing(4);
+    int line = 0;
+    for (const AnswerFact& fact : facts.rows) {
+      grid->addWidget(label(text_of(fact.label).trimmed(), theme.muted), line, 0, Qt::AlignTop);
+      const QString lead =
+          fact.verdict.empty() ? QString{} : text_of(fact.verdict) + QLatin1Char(' ');
+      grid->addWidget(label(lead + text_of(fact.text), colour_of_words(fact.tone, theme)), line++,
+                      1);
+    }
+    column.addLayout(grid);
+  }
+
+  void operator()(const AnswerTable& table) const {
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(18);
+    grid->setVerticalSpacing(3);
+    int line = 0;
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (!table.columns[i].head.empty()) {
+        QLabel* head = label(text_of(table.columns[i].head), theme.muted, small_font());
+        head->setWordWrap(false);
+        head->setAlignment(table.columns[i].align == TextTable::Align::right ? Qt::AlignRight
+                                                                             : Qt::AlignLeft);
+        grid->addWidget(head, 0, static_cast<int>(i));
+        line = 1;
+      }
+    for (const auto& row : table.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i)
+        grid->addWidget(cell_widget(row[i], table.columns[i], theme), line, static_cast<int>(i));
+      ++line;
+    }
+    // What is left of the width goes to the last column of words or bars.
+    for (std::size_t i = table.columns.size(); i-- > 0;)
+      if (table.columns[i].align == TextTable::Align::left) {
+        grid->setColumnStretch(static_cast<int>(i), 1);
+        break;
+      }
+    column.addLayout(grid);
+  }
+
+  void operator()(const AnswerLegend& legend) const {
+    QString words;
+    for (const AnswerLegend::Entry& entry : legend.entries)
+      words += QStringLiteral("<span style='color:%1'>■</span> %2 &nbsp; ")
+                   .arg(colour_of(theme, entry.paint).name(), text_of(entry.label).toHtmlEscaped());
+    if (!legend.limit.empty())
+      words += QStringLiteral("<b>|</b> ") + text_of(legend.limit).toHtmlEscaped();
+    QLabel* made = label({}, theme.muted, small_font());
+    made->setTextFormat(Qt::RichText);
+    made->setText(words);
+    column.addWidget(made);
+  }
+
+  void operator()(const AnswerLine& line) const {
+    QLabel* made = label({}, theme.text);
+    made->setTextFormat(Qt::RichText);
+    const QString lead = line.lead.empty() ? QString{}
+                                           : QStringLiteral("<b style='color:%1'>%2</b>")
+                                                 .arg(colour_of_words(line.tone, theme).name(),
+                                                      text_of(line.lead).toHtmlEscaped());
+    made->setText(lead + text_of(line.text).toHtmlEscaped());
+    column.addWidget(made);
+  }
+
+  void operator()(const AnswerList& list) const {
+    for (const std::string& item : list.items)
+      column.addWidget(label(QStringLiteral("•  ") + text_of(item), theme.text));
+  }
+
+  void operator()(const AnswerCode& code) const {
+    const QString lead = code.label.empty() ? QString{} : text_of(code.label) + QLatin1Char(' ');
+    column.addWidget(label(lead + text_of(code.text), theme.text, mono_font()));
+  }
+
+  void operator()(const AnswerPicture& picture) const {
+    if (picture.titled) column.addWidget(label(text_of(picture.label), theme.text, title_font()));
+    column.addWidget(new PictureBox{picture, theme});
+  }
+};
+
+void add_head(QVBoxLayout& column, const AnswerHead& head, const Theme& theme) {
+  const QColor ink = head.verdict ? colour_of_words(tone_of(*head.verdict), theme) : theme.text;
+  column.addWidget(label(text_of(head.subject) + QStringLiteral(": ") + text_of(head.words), ink,
+                         headline_font()));
+  if (!head.sentence.empty()) column.addWidget(label(text_of(head.sentence), theme.text));
+  if (head.figures.empty()) return;
+  AnswerTable figures{{words_column(), number_column(), words_column()}};
+  for (const HeadFigure& figure : head.figures)
+    figures.add({figure.label,
+                 {figure.value, foretrain::Tone::strong},
+                 figure.band + (figure.band.empty() || figure.difference.empty() ? "" : "; ") +
+                     figure.difference});
+  WidgetsOf{column, theme}(figures);
+}
+
+}  // namespace
+
+QWidget* answer_widgets(const Answer& answer, const Theme& theme) {
+  auto* page = new QWidget;
+  auto* column = new QVBoxLayout{page};
+  column->setContentsMargins(16, 12, 16, 12);
+  column->setSpacing(8);
+  add_head(*column, answer.head, theme);
+  for (const AnswerSection& section : answer.sections) {
+    if (section.place == AnswerPlace::terminal) continue;
+    column->addSpacing(6);
+    if (!section.title.empty())
+      column->addWidget(label(text_of(section.title), theme.text, title_font()));
+    for (const AnswerBlock& block : section.blocks) std::visit(WidgetsOf{*column, theme}, block);
+  }
+  column->addStretch(1);
+  return page;
+}
+
+}  // namespace foretrain::gui
