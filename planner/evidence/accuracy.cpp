@@ -74,22 +74,52 @@ bool among(const Value& value, const std::vector<Value>& asked) {
   return asked.empty() || std::find(asked.begin(), asked.end(), value) != asked.end();
 }
 
-std::string axis_table(FoldAxis axis, const std::vector<const LeftOutError*>& lines,
-                       const TextStyle& style) {
-  using Align = TextTable::Align;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  table.add({"left out", "runs", "MAPE", "median", "bias", "band", "MAPE*"});
+AnswerTable axis_table(const std::vector<const LeftOutError*>& lines) {
+  AnswerTable table{{words_column("left out"), number_column("runs"), number_column("MAPE"),
+                     number_column("median"), number_column("bias"), number_column("band"),
+                     number_column("MAPE*")}};
   std::string last;
-  for (const LeftOutError* line : lines) {
+  for (const LeftOutError* line : lines)
     add_fold_row({left_out_label(*line), with_thousands(line->runs), percent_figure(line->mape, 1),
                   percent_figure(line->median, 1), signed_percent_text(line->bias, 1),
                   line->in_band ? fixed_text(100.0 * *line->in_band, 0) : std::string(),
                   percent_figure(line->mape_fitted, 1)},
                  last, table);
+  return table;
+}
+
+/// The total of an axis, all kinds of runs together.
+const LeftOutError* axis_total(const std::vector<LeftOutError>& lines, FoldAxis axis) {
+  for (const LeftOutError& line : lines)
+    if (line.axis == axis && line.total() && line.group.empty()) return &line;
+  return nullptr;
+}
+
+std::string in_band_words(const LeftOutError& line) {
+  return line.in_band ? fmt::format("; {:.0f} % inside the band", 100.0 * *line.in_band)
+                      : std::string();
+}
+
+/// What is to be expected of runs that no profile has seen, along up to four axes.
+AnswerHead accuracy_head(const std::vector<LeftOutError>& lines,
+                         const std::vector<FoldAxis>& axes) {
+  AnswerHead head;
+  head.subject = "Errors of runs left out of the fit";
+  for (const auto& [axis, name] : EnumNames<FoldAxis>::names) {
+    const LeftOutError* const total = axis_total(lines, axis);
+    if (total == nullptr || !among(axis, axes)) continue;
+    const std::string median = percent_figure(total->median, 1) + " %";
+    if (head.figures.empty()) {
+      head.words = "MEDIAN ERROR " + median;
+      head.sentence =
+          fmt::format("Step times of {} are {} off in the median, {} % in the mean{}.", told(axis),
+                      median, percent_figure(total->mape, 1), in_band_words(*total));
+    }
+    if (head.figures.size() < 4)
+      head.figures.push_back({unseen_name(axis), median, "",
+                              with_thousands(total->runs) + " runs" + in_band_words(*total)});
   }
-  return toned(std::string("Step time of ") + told(axis) + ", percent", Tone::strong, style) +
-         "\n" + table.text(style);
+  return head;
 }
 
 std::vector<LeftOutError> errors_of_axis(const LeftOutValidation& validation) {
@@ -206,24 +236,24 @@ std::string left_out_label(const LeftOutError& line) {
   return line.without.empty() ? group : line.group + " but " + line.without;
 }
 
-std::string accuracy_text(const std::vector<LeftOutError>& lines, const AccuracyFilter& filter,
-                          const TextStyle& style) {
-  std::string text;
+Answer accuracy_answer(const std::vector<LeftOutError>& lines, const AccuracyFilter& filter) {
+  Answer answer{accuracy_head(lines, filter.axes)};
   for (const auto& [axis, name] : EnumNames<FoldAxis>::names) {
     std::vector<const LeftOutError*> shown;
     for (const LeftOutError& line : lines)
       if (line.axis == axis && among(axis, filter.axes) && among(line.source, filter.sources))
         shown.push_back(&line);
-    if (!shown.empty()) text += (text.empty() ? "" : "\n") + axis_table(axis, shown, style);
+    answer.add(std::string("Step time of ") + told(axis) + ", percent", axis_table(shown));
   }
-  if (text.empty()) throw UsageError("there is no line of the sources asked for");
-  return text +
-         hanging("  ",
-                 "predicted / measured - 1 by profiles that were fitted without these runs: the "
-                 "error to expect of runs that no profile has seen. band: measurements inside "
-                 "their P10 to P90. *: by the shipped profiles, which were fitted on these runs, "
-                 "too.",
-                 style);
+  if (answer.sections.empty()) throw UsageError("there is no line of the sources asked for");
+  answer.sections.back().blocks.emplace_back(AnswerLine{
+      "predicted / measured - 1 by profiles that were fitted without these runs: the error to "
+      "expect of runs that no profile has seen. band: measurements inside their P10 to P90. *: by "
+      "the shipped profiles, which were fitted on these runs, too."});
+  answer.add("Errors by what was left out",
+             AnswerPicture{accuracy_svg(lines), "Errors by axis and kind of run"},
+             AnswerPlace::pages);
+  return answer;
 }
 
 }  // namespace foretrain

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/evidence/left_out.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -58,8 +58,11 @@ struct AccuracyFilter {
   std::vector<std::string> sources = {};  ///< folds
 };
 /// A table per axis of mean and median errors, left out beside fitted.
-[[nodiscard]] std::string accuracy_text(const std::vector<LeftOutError>& lines,
-                                        const AccuracyFilter& filter, const TextStyle& style);
+/// @throws UsageError where no line is asked for
+[[nodiscard]] Answer accuracy_answer(const std::vector<LeftOutError>& lines,
+                                     const AccuracyFilter& filter);
+/// What runs of an axis differ in from all that were fitted: "another source".
+[[nodiscard]] const char* unseen_name(FoldAxis axis);
 /// Median of the sizes of their errors. @pre not empty
 [[nodiscard]] double median_error(const std::vector<const RecordCheck*>& checks);
 /// Errors by axis and kind of run, folds beside their total, what the shipped profiles reach and

@@ -16,20 +16,17 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr double family_rows = 60.0;  // as many of one source as the fit of constants counts
 constexpr int telling = 10;           // cases from which a family's coverage says something
 
-std::vector<std::string> score_row(const std::string& name, const BandScore& score) {
+std::vector<AnswerCell> score_row(const std::string& name, const BandScore& score) {
   return {name, with_thousands(score.cases), fixed_text(100.0 * score.covered, 0),
           percent_figure(score.width, 1), percent_figure(score.score, 1)};
 }
 
-std::string widths_text(const BandReport& report, const TextStyle& style) {
-  TextTable table{
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"kind", "cases", "down", "up", "down now", "up now"});
+AnswerSection widths_section(const BandReport& report) {
+  AnswerTable table{{words_column("kind"), number_column("cases"), number_column("down"),
+                     number_column("up"), number_column("down now"), number_column("up now")}};
   std::size_t at = 0;
   for (const auto& [kind, name] : EnumNames<BandKind>::names) {
     const BandSides& fitted = foretrain::at(report.fitted.widths, kind);
@@ -38,34 +35,44 @@ std::string widths_text(const BandReport& report, const TextStyle& style) {
                percent_figure(fitted.low, 1), percent_figure(fitted.high, 1),
                percent_figure(shipped.low, 1), percent_figure(shipped.high, 1)});
   }
-  return toned("Widths by what is not known, percent", Tone::strong, style) + "\n" +
-         table.text(style) +
-         hanging("  ",
-                 "They add up as the root of squares; residual and network count by a share of "
-                 "the step, scale and tensor by doubling. now: as shipped.",
-                 style);
+  return {"Widths by what is not known, percent",
+          {std::move(table),
+           AnswerLine{"They add up as the root of squares; residual and network count by a share "
+                      "of the step, scale and tensor by doubling. now: as shipped."}}};
 }
 
-std::string scores_text(const BandCheck& check, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"left out", "cases", "held", "width", "score"});
+AnswerSection scores_section(const BandCheck& check) {
+  AnswerTable table{{words_column("left out"), number_column("cases"), number_column("held"),
+                     number_column("width"), number_column("score")}};
   for (const auto& [axis, score] : check.axes)
     table.add(score_row(std::string(name_of(axis)), score));
   table.add(score_row("all", check.all));
   table.add(score_row("all, +-" + percent_figure(check.constant, 1), check.constant_all));
   for (const auto& [family, score] : check.families)
     if (score.cases >= telling) table.add(score_row("source " + family, score));
-  return toned("Bands of runs left out, percent", Tone::strong, style) + "\n" + table.text(style) +
-         hanging("  ",
-                 fmt::format("Widths were fitted without a run's family, of which no more than 60 "
-                             "runs count within an axis. held: measurements inside, {:.0f} asked "
-                             "({:.0f} where every run counts the same). score: interval score, the "
-                             "width and ten "
-                             "times what is missed; the best band that is the same for all has "
-                             "{:+.0f} % more.",
-                             100.0 * band_coverage, 100.0 * check.every_case,
-                             100.0 * (check.constant_all.score / check.all.score - 1.0)),
-                 style);
+  return {"Bands of runs left out, percent",
+          {std::move(table),
+           AnswerLine{fmt::format(
+               "Widths were fitted without a run's family, of which no more than 60 runs count "
+               "within an axis. held: measurements inside, {:.0f} asked ({:.0f} where every run "
+               "counts the same). score: interval score, the width and ten times what is missed; "
+               "the best band that is the same for all has {:+.0f} % more.",
+               100.0 * band_coverage, 100.0 * check.every_case,
+               100.0 * (check.constant_all.score / check.all.score - 1.0))}}};
+}
+
+AnswerHead bands_head(const BandCheck& check) {
+  AnswerHead head;
+  head.subject = "Bands of runs left out of the fit";
+  head.words = fmt::format("{:.0f} % HELD", 100.0 * check.all.covered);
+  head.sentence = fmt::format(
+      "Bands by widths that have not seen a run's family held {:.0f} % of {} measurements; {:.0f} "
+      "% is what they are made to hold.",
+      100.0 * check.all.covered, with_thousands(check.all.cases), 100.0 * band_coverage);
+  head.figures = {{"held", fixed_text(100.0 * check.all.covered, 0) + " %"},
+                  {"mean width", percent_figure(check.all.width, 1) + " %", "",
+                   percent_figure(check.constant_all.width, 1) + " % where all have the same"}};
+  return head;
 }
 
 // Pixels.
@@ -114,8 +121,14 @@ BandReport band_report(const LeftOut& left_out) {
   return report;
 }
 
-std::string band_report_text(const BandReport& report, const TextStyle& style) {
-  return widths_text(report, style) + "\n" + scores_text(report.check, style);
+Answer band_answer(const BandReport& report) {
+  Answer answer{bands_head(report.check)};
+  answer.add(widths_section(report));
+  answer.add(scores_section(report.check));
+  answer.add("Nominal against observed coverage",
+             AnswerPicture{reliability_svg(report), "Nominal against observed coverage"},
+             AnswerPlace::pages);
+  return answer;
 }
 
 std::string band_report_yaml(const BandReport& report) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "calibration/fit/band_fit.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/evidence/left_out.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -22,7 +22,7 @@ struct BandReport {
 [[nodiscard]] BandReport band_report(const LeftOut& left_out);
 
 /// Widths by kind, coverage and interval score by axis and family.
-[[nodiscard]] std::string band_report_text(const BandReport& report, const TextStyle& style);
+[[nodiscard]] Answer band_answer(const BandReport& report);
 /// As calibration/fits/bands.yaml.
 [[nodiscard]] std::string band_report_yaml(const BandReport& report);
 /// Every forecast left out as a line: axis, fold, family, run, ln(measured / predicted), and how

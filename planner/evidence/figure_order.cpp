@@ -59,22 +59,19 @@ std::vector<FigureOrder> figure_orders(const std::vector<RecordCheck>& checks) {
   return orders;
 }
 
-std::string figure_orders_text(const std::vector<FigureOrder>& orders, const TextStyle& style) {
-  if (orders.empty()) return "";
-  using Align = TextTable::Align;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  table.add({"figure", "runs", "skip", "tau", "pairs", "tau of all", "pairs"});
+AnswerSection figure_orders_section(const std::vector<FigureOrder>& orders) {
+  AnswerTable table{{words_column("figure"), number_column("runs"), number_column("skip"),
+                     number_column("tau"), number_column("pairs"), number_column("tau of all"),
+                     number_column("pairs")}};
   for (const FigureOrder& order : orders)
     table.add({order.figure, std::to_string(order.runs), std::to_string(order.skipped),
                tau_text(order.resolved), std::to_string(order.resolved.pairs), tau_text(order.all),
                std::to_string(order.all.pairs)});
-  return "\n" + toned("Order within published figures (f) and tables (t)", Tone::strong, style) +
-         "\n" + table.text(style) +
-         hanging("  ",
-                 "Kendall's tau between measured and predicted model FLOP/s: over pairs at least "
-                 "2 % apart, and over all pairs.",
-                 style);
+  if (table.rows.empty()) return {};
+  return {"Order within published figures (f) and tables (t)",
+          {std::move(table),
+           AnswerLine{"Kendall's tau between measured and predicted model FLOP/s: over pairs at "
+                      "least 2 % apart, and over all pairs."}}};
 }
 
 }  // namespace foretrain

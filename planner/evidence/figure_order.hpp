@@ -6,7 +6,7 @@
 
 #include "calibration/records/rank_agreement.hpp"
 #include "calibration/records/record_check.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -27,8 +27,7 @@ struct FigureOrder {
 /// One entry per figure with at least three compared step times, in order of first appearance.
 [[nodiscard]] std::vector<FigureOrder> figure_orders(const std::vector<RecordCheck>& checks);
 
-/// A table of the agreement of order. No line is longer than style.width.
-[[nodiscard]] std::string figure_orders_text(const std::vector<FigureOrder>& orders,
-                                             const TextStyle& style = {});
+/// A table of the agreement of order.
+[[nodiscard]] AnswerSection figure_orders_section(const std::vector<FigureOrder>& orders);
 
 }  // namespace foretrain

@@ -19,8 +19,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 template <class Read>
 auto alone_records(const RecordFile& file, const Read& read) {
   Diagnostics diagnostics;
@@ -82,6 +80,32 @@ std::vector<HiddenErrors> errors_of(HiddenDevice hidden) {
   return errors;
 }
 
+/// Errors of the steps of each device where it has some, else of the largest group.
+AnswerHead hidden_head(const std::vector<HiddenErrors>& errors) {
+  AnswerHead head;
+  head.subject = "Devices as if a relative and their datasheet were all";
+  std::vector<const HiddenErrors*> shown;
+  for (const HiddenErrors& line : errors) {
+    const bool steps = line.summary.quantity == step_quantity;
+    if (shown.empty() || shown.back()->device != line.device)
+      shown.push_back(&line);
+    else if (const bool had = shown.back()->summary.quantity == step_quantity;
+             steps != had ? steps : line.summary.count > shown.back()->summary.count)
+      shown.back() = &line;
+  }
+  for (const HiddenErrors* line : shown)
+    if (head.figures.size() < 4)
+      head.figures.push_back({line->device, short_percent(line->summary.median) + " %",
+                              "P90 " + short_percent(line->summary.p90) + " %",
+                              fmt::format("{} {}, from {}", line->summary.count,
+                                          label_of(line->summary), line->relative)});
+  head.words = "MEDIAN ERROR " + head.figures.front().value;
+  head.sentence = fmt::format(
+      "Forecast without any of its own measurements, {} is {} off in the median ({}).",
+      shown.front()->device, head.figures.front().value, head.figures.front().difference);
+  return head;
+}
+
 }  // namespace
 
 std::vector<HiddenErrors> validate_hidden(const ValidateRequest& request,
@@ -101,35 +125,31 @@ std::vector<HiddenErrors> validate_hidden(const ValidateRequest& request,
   return errors;
 }
 
-std::string hidden_text(const std::vector<HiddenErrors>& errors, const TextStyle& style) {
-  std::string text = toned(
-                         "Devices as if a relative and their datasheet were all: predicted / "
-                         "measured - 1, percent",
-                         Tone::strong, style) +
-                     "\n";
+Answer hidden_answer(const std::vector<HiddenErrors>& errors) {
+  Answer answer{hidden_head(errors)};
   for (std::size_t i = 0; i < errors.size();) {
     const HiddenErrors& first = errors[i];
-    TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                     Align::right, Align::right}};
-    table.add({"what", "count", "bias", "MAPE", "median", "P90", "band"});
+    AnswerTable table{{words_column("what"), number_column("count")}};
+    add_error_columns(table.columns);
+    table.columns.push_back(number_column("band"));
     for (; i < errors.size() && errors[i].device == first.device; ++i) {
       const CheckSummary& summary = errors[i].summary;
-      table.add({label_of(summary), std::to_string(summary.count),
-                 signed_percent_text(summary.bias, std::abs(summary.bias) < 0.9995 ? 1 : 0),
-                 short_percent(summary.mape), short_percent(summary.median),
-                 short_percent(summary.p90), fixed_text(summary.covered * 100.0, 0)});
+      std::vector<AnswerCell> cells{label_of(summary), std::to_string(summary.count)};
+      add_errors(summary, cells);
+      cells.emplace_back(fixed_text(summary.covered * 100.0, 0));
+      table.add(std::move(cells));
     }
-    text += "\n" + toned(first.device + " from " + first.relative, Tone::strong, style) + "\n" +
-            table.text(style);
+    AnswerSection section{
+        fmt::format("{} from {}: predicted / measured - 1, percent", first.device, first.relative),
+        {std::move(table)}};
     if (!first.hidden_with.empty())
-      text += hanging("  ", "Hidden with it: " + joined(first.hidden_with) + ".", style);
+      section.blocks.emplace_back(AnswerLine{"Hidden with it: " + joined(first.hidden_with) + "."});
+    answer.add(std::move(section));
   }
-  return text + "\n" +
-         hanging("  ",
-                 "Every constant was fitted again without the device's records, and the device "
-                 "given its relative's in proportion to the datasheets. band: measurements inside "
-                 "the forecast's P10 to P90.",
-                 style);
+  answer.add("", AnswerLine{"Every constant was fitted again without the device's records, and the "
+                            "device given its relative's in proportion to the datasheets. band: "
+                            "measurements inside the forecast's P10 to P90."});
+  return answer;
 }
 
 std::string hidden_json(const std::vector<HiddenErrors>& errors) {

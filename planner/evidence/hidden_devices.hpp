@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -29,8 +29,7 @@ struct HiddenErrors {
 [[nodiscard]] std::vector<HiddenErrors> validate_hidden(const ValidateRequest& request,
                                                         const std::vector<HiddenPair>& pairs);
 
-[[nodiscard]] std::string hidden_text(const std::vector<HiddenErrors>& errors,
-                                      const TextStyle& style);
+[[nodiscard]] Answer hidden_answer(const std::vector<HiddenErrors>& errors);
 /// {"hidden": [{"device", "relative", "hidden_with", "quantity", "group", ...}]}
 [[nodiscard]] std::string hidden_json(const std::vector<HiddenErrors>& errors);
 /// One line per device, quantity and group; errors in percent with two decimals.

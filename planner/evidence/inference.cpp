@@ -20,8 +20,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr const char* shipped_inference = "inference_runs.yaml";
 
 std::vector<InferenceRecord> read_inference(const InferenceRequest& request, std::string& name) {
@@ -80,24 +78,20 @@ std::vector<Line> lines_of(const Validation& validation, const std::string& quan
   return lines;
 }
 
-std::string quantity_table(const Validation& validation, const std::string& quantity,
-                           const std::string& title, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right, Align::right}};
-  table.add({"of", "count", "bias", "MAPE", "median", "P90", "band", "tau"});
-  bool any = false;
+AnswerTable quantity_table(const Validation& validation, const std::string& quantity) {
+  AnswerTable table{{words_column("of"), number_column("count")}};
+  add_error_columns(table.columns);
+  for (const char* const head : {"band", "tau"}) table.columns.push_back(number_column(head));
   for (const Line& line : lines_of(validation, quantity)) {
     if (line.checks.empty()) continue;
-    any = true;
     const CheckSummary summary = summary_of_line(line);
-    table.add({line.name, std::to_string(summary.count), signed_percent_text(summary.bias, 1),
-               short_percent(summary.mape), short_percent(summary.median),
-               short_percent(summary.p90), fixed_text(summary.covered * 100.0, 0),
-               summary.pairs > 0 ? fixed_text(summary.tau, 2) : "-"});
+    std::vector<AnswerCell> cells{line.name, std::to_string(summary.count)};
+    add_errors(summary, cells);
+    cells.emplace_back(fixed_text(summary.covered * 100.0, 0));
+    cells.emplace_back(summary.pairs > 0 ? fixed_text(summary.tau, 2) : "-");
+    table.add(std::move(cells));
   }
-  if (!any) return "";
-  return "\n" + toned(title + ": predicted / measured - 1, percent", Tone::strong, style) + "\n" +
-         table.text(style);
+  return table;
 }
 
 constexpr std::array shown_quantities{
@@ -106,11 +100,35 @@ constexpr std::array shown_quantities{
     std::pair{first_token_quantity, "Time to first token"},
 };
 
-std::string tables(const Validation& validation, const TextStyle& style) {
-  std::string text;
+/// A table per quantity, each under its name and what it is `of`.
+void add_tables(const Validation& validation, const std::string& of, Answer& answer) {
   for (const auto& [quantity, title] : shown_quantities)
-    text += quantity_table(validation, quantity, title, style);
-  return text;
+    answer.add(title + of + ": predicted / measured - 1, percent",
+               quantity_table(validation, quantity));
+}
+
+/// Errors of all checks by quantity; the sentence is of the first.
+AnswerHead inference_head(const std::string& subject, const std::string& whose,
+                          const Validation& validation) {
+  AnswerHead head;
+  head.subject = subject;
+  for (const auto& [quantity, title] : shown_quantities) {
+    const Line all = lines_of(validation, quantity).back();
+    if (all.checks.empty()) continue;
+    const CheckSummary total = summary_of_line(all);
+    const std::string median = short_percent(total.median) + " %";
+    head.figures.push_back(
+        {title, median, "P90 " + short_percent(total.p90) + " %",
+         fmt::format("{} figures, {:.0f} % in the band", total.count, 100.0 * total.covered)});
+    if (head.figures.size() == 1)
+      head.sentence = fmt::format("{} {} is {} off in the median, {} % in the mean.", title, whose,
+                                  median, short_percent(total.mape));
+  }
+  head.words =
+      head.figures.empty() ? "NOTHING COMPARED" : "MEDIAN ERROR " + head.figures.front().value;
+  if (head.sentence.empty())
+    head.sentence = fmt::format("None of {} figures could be compared.", validation.records.size());
+  return head;
 }
 
 }  // namespace
@@ -124,28 +142,24 @@ Validation validate_inference(const InferenceRequest& request) {
   return validation;
 }
 
-std::string inference_text(const Validation& validation, bool skipped, const TextStyle& style) {
-  std::string text;
-  for (const std::string& file : validation.files) text += labelled("Measured", file, style, 10);
-  text += tables(validation, style);
-  text += hanging("  ",
-                  "band: share of measurements within the forecast's band. tau: Kendall's rank "
-                  "correlation of layouts with the same model, engine, GPU, lengths and load.",
-                  style);
-  for (const auto& [quantity, title] : shown_quantities) {
-    const std::string reasons = reasons_text(validation, quantity, style);
-    if (skipped && !reasons.empty())
-      text += "\n" + toned(std::string(title) + ": not predicted", Tone::strong, style) + "\n" +
-              reasons;
+Answer inference_answer(const Validation& validation, bool skipped) {
+  Answer answer{
+      inference_head("Inference forecasts against measurements", "of inference", validation)};
+  AnswerFacts files;
+  files.label_columns = 10;
+  for (const std::string& file : validation.files) files.add("Measured", file);
+  answer.add("", std::move(files));
+  add_tables(validation, "", answer);
+  answer.add("", AnswerLine{"band: share of measurements within the forecast's band. tau: "
+                            "Kendall's rank correlation of layouts with the same model, engine, "
+                            "GPU, lengths and load."});
+  if (!skipped) {
+    answer.add("", skipped_line(validation));
+    return answer;
   }
-  const auto left_out = std::count_if(validation.records.begin(), validation.records.end(),
-                                      [](const RecordCheck& check) { return check.skipped; });
-  if (left_out > 0 && !skipped)
-    text += "\n" + hanging("",
-                           fmt::format("{} of {} figures are skipped; --skipped says why.",
-                                       left_out, validation.records.size()),
-                           style);
-  return text;
+  for (const auto& [quantity, title] : shown_quantities)
+    answer.add(std::string(title) + ": not predicted", reasons_table(validation, quantity));
+  return answer;
 }
 
 std::vector<InferenceLeftOut> validate_inference_left_out(const InferenceRequest& request,
@@ -160,17 +174,17 @@ std::vector<InferenceLeftOut> validate_inference_left_out(const InferenceRequest
   return left_out;
 }
 
-std::string inference_left_out_text(const std::vector<InferenceLeftOut>& left_out,
-                                    const TextStyle& style) {
-  std::string text;
+Answer inference_left_out_answer(const std::vector<InferenceLeftOut>& left_out) {
+  Answer answer;
   for (const InferenceLeftOut& part : left_out) {
     Validation folds;
     folds.records = part.checks;
-    text +=
-        toned(fmt::format("Each {} left out of the fit", name_of(part.axis)), Tone::strong, style) +
-        "\n" + tables(folds, style) + "\n";
+    if (answer.head.subject.empty())
+      answer.head = inference_head("Inference left out of the fit",
+                                   fmt::format("with each {} left out", name_of(part.axis)), folds);
+    add_tables(folds, fmt::format(", each {} left out", name_of(part.axis)), answer);
   }
-  return text;
+  return answer;
 }
 
 EngineCalibration calibrate_engines(const InferenceRequest& request) {
@@ -196,19 +210,32 @@ EngineCalibration calibrate_engines(const InferenceRequest& request) {
   return calibration;
 }
 
-std::string engine_calibration_text(const EngineCalibration& calibration, const TextStyle& style) {
-  std::string text;
+Answer engine_calibration_answer(const EngineCalibration& calibration) {
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = "Constants of inference engines";
+  int measurements = 0;
+  bool converged = true;
   for (const EngineFit& fit : calibration.fits) {
-    TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-    table.add({"constant", "value", "deviation", "prior", "width"});
+    measurements += fit.measurements;
+    converged = converged && fit.converged;
+    if (head.figures.size() < 4)
+      head.figures.push_back({fit.engine, fmt::format("{} constants", fit.constants.size()), "",
+                              fmt::format("{} measurements", fit.measurements)});
+    AnswerTable table{{words_column("constant"), number_column("value"), number_column("deviation"),
+                       number_column("prior"), number_column("width")}};
     for (const EngineConstant& constant : fit.constants)
       table.add({constant.key, constant.text, fmt::format("{:.2g}", constant.deviation),
                  fmt::format("{:.4g}", constant.prior), fmt::format("{:.2g}", constant.width)});
-    text += toned(fmt::format("{}, {} measurements", fit.engine, fit.measurements), Tone::strong,
-                  style) +
-            (fit.converged ? "\n" : " (not converged)\n") + table.text(style) + "\n";
+    answer.add(fmt::format("{}, {} measurements{}", fit.engine, fit.measurements,
+                           fit.converged ? "" : " (not converged)"),
+               std::move(table));
   }
-  return text;
+  head.verdict = converged ? Verdict::safe : Verdict::no;
+  head.words = converged ? "FITTED" : "NOT CONVERGED";
+  head.sentence = fmt::format("Constants of {} engines, fitted to {} measurements.",
+                              calibration.fits.size(), measurements);
+  return answer;
 }
 
 }  // namespace foretrain

@@ -24,16 +24,14 @@ struct InferenceRequest {
 [[nodiscard]] Validation validate_inference(const InferenceRequest& request);
 
 /// Errors by quantity, engine, device and kind of model; with `skipped` every reason.
-[[nodiscard]] std::string inference_text(const Validation& validation, bool skipped,
-                                         const TextStyle& style);
+[[nodiscard]] Answer inference_answer(const Validation& validation, bool skipped);
 
 /// Forecasts what was measured by constants of engines that were fitted without it, axis by axis.
 /// @throws as validate_inference()
 [[nodiscard]] std::vector<InferenceLeftOut> validate_inference_left_out(
     const InferenceRequest& request, const std::vector<EngineAxis>& axes);
 
-[[nodiscard]] std::string inference_left_out_text(const std::vector<InferenceLeftOut>& left_out,
-                                                  const TextStyle& style);
+[[nodiscard]] Answer inference_left_out_answer(const std::vector<InferenceLeftOut>& left_out);
 
 /// The files of engines, and what the fit to the records makes of them.
 struct EngineFile {
@@ -49,7 +47,6 @@ struct EngineCalibration {
 /// Constants of every engine, fitted to the records. @throws as validate_inference()
 [[nodiscard]] EngineCalibration calibrate_engines(const InferenceRequest& request);
 
-[[nodiscard]] std::string engine_calibration_text(const EngineCalibration& calibration,
-                                                  const TextStyle& style);
+[[nodiscard]] Answer engine_calibration_answer(const EngineCalibration& calibration);
 
 }  // namespace foretrain

@@ -52,9 +52,8 @@ struct LeftOut {
 /// @throws UsageError, ScenarioError with places
 [[nodiscard]] LeftOut validate_left_out(const LeftOutRequest& request);
 
-[[nodiscard]] std::string left_out_text(const LeftOut& left_out, const TextStyle& style);
+[[nodiscard]] Answer left_out_answer(const LeftOut& left_out);
 /// {"plan", "stopped", "axes": [{"axis", "records", "folds", "parts", "fitted"}]}
 [[nodiscard]] std::string left_out_json(const LeftOut& left_out);
-[[nodiscard]] std::string left_out_markdown(const LeftOut& left_out);
 
 }  // namespace foretrain

@@ -8,7 +8,7 @@
 
 #include "calibration/records/record_check.hpp"
 #include "models/base/names.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -49,16 +49,25 @@ struct Validation {
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 
-/// Tables of errors per source and quantity; with `skipped` every record that was left out and
-/// why.
-[[nodiscard]] std::string validation_text(const Validation& validation, bool skipped,
-                                          const TextStyle& style);
+/// Measured steps held against the bands of their forecasts.
+struct StepCheck {
+  int compared = 0;
+  std::vector<std::string> outside;  ///< a sentence each
+};
+/// @param own they are priced by profiles of one's own: then all together must not be off, either
+[[nodiscard]] StepCheck check_steps(const Validation& validation, bool own);
+
+/// What is shown besides the errors by source and quantity.
+struct ValidationView {
+  bool skipped = false;  ///< every record that was left out, and why
+  bool figures = false;  ///< the order within published figures
+  bool shipped = false;  ///< the records are those that constants were fitted on
+  std::optional<StepCheck> check = std::nullopt;
+};
+[[nodiscard]] Answer validation_answer(const Validation& validation, const ValidationView& view);
 /// {"records": [...], "summary": [...], "stage_profiles": {...}}; a skipped record has nulls for
 /// what was not computed.
 [[nodiscard]] std::string validation_json(const Validation& validation);
-/// The tables of the text as Markdown, with worst record, share inside the band and group in
-/// columns of their own; lines that nothing was compared of included.
-[[nodiscard]] std::string validation_markdown(const Validation& validation, bool skipped);
 /// One line per record with the keys of the JSON.
 [[nodiscard]] std::string validation_csv(const Validation& validation);
 

@@ -12,58 +12,37 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
-/// Percent in at most four columns.
-std::vector<std::string> row_of(const CheckSummary& line) {
-  return {std::to_string(line.count),
-          std::to_string(line.skipped),
-          signed_percent_text(line.bias, std::abs(line.bias) < 0.9995 ? 1 : 0),
-          short_percent(line.mape),
-          short_percent(line.median),
-          short_percent(line.p90),
-          short_percent(std::abs(line.worst)),
-          fixed_text(line.covered * 100.0, 0),
-          alone_label(line)};
-}
-
 /// One group of a quantity; the line of all its sources last.
-std::string group_table(const Validation& validation, const std::string& quantity,
-                        const std::string& group, const std::string& title,
-                        const TextStyle& style) {
-  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right, Align::right, Align::left}};
-  table.add({"count", "skip", "bias", "MAPE", "median", "P90", "worst", "band", "what"});
-  int compared = 0;
+AnswerTable group_table(const Validation& validation, const std::string& quantity,
+                        const std::string& group) {
+  AnswerTable table{{number_column("count"), number_column("skip")}};
+  add_error_columns(table.columns);
+  for (const char* const head : {"worst", "band"}) table.columns.push_back(number_column(head));
+  table.columns.push_back(words_column("what"));
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity != quantity || line.group != group || line.count == 0) continue;
-    compared += line.count;
-    table.add(row_of(line));
+    std::vector<AnswerCell> cells{std::to_string(line.count), std::to_string(line.skipped)};
+    add_errors(line, cells);
+    cells.emplace_back(short_percent(std::abs(line.worst)));
+    cells.emplace_back(fixed_text(line.covered * 100.0, 0));
+    cells.emplace_back(alone_label(line));
+    table.add(std::move(cells));
   }
-  if (compared == 0) return "";
-  return "\n" +
-         toned(title + ", " + group + ": predicted / measured - 1, percent", Tone::strong, style) +
-         "\n" + table.text(style);
+  return table;
 }
 
 /// Every group in order of appearance, then why rows were skipped.
-std::string tables_of(const Validation& validation, const std::string& quantity,
-                      const std::string& title, const TextStyle& style) {
+void add_groups(const Validation& validation, const std::string& quantity, const std::string& title,
+                Answer& answer) {
   std::vector<std::string> groups;
-  int skipped = 0;
-  for (const CheckSummary& line : validation.summary) {
-    if (line.quantity != quantity) continue;
-    const bool total = line.source == "all" && line.group.empty();
-    if (total) skipped = line.skipped;
-    if (!line.group.empty() && std::find(groups.begin(), groups.end(), line.group) == groups.end())
+  for (const CheckSummary& line : validation.summary)
+    if (line.quantity == quantity && !line.group.empty() &&
+        std::find(groups.begin(), groups.end(), line.group) == groups.end())
       groups.push_back(line.group);
-  }
-  std::string text;
   for (const std::string& group : groups)
-    text += group_table(validation, quantity, group, title, style);
-  if (skipped == 0) return text;
-  return text + "\n" + toned(title + ": not predicted", Tone::strong, style) + "\n" +
-         reasons_text(validation, quantity, style);
+    answer.add(title + ", " + group + ": predicted / measured - 1, percent",
+               group_table(validation, quantity, group));
+  answer.add(title + ": not predicted", reasons_table(validation, quantity));
 }
 
 }  // namespace
@@ -81,8 +60,7 @@ std::string alone_label(const CheckSummary& line) {
   return fmt::format("{}: {}", item, line.source);
 }
 
-std::string reasons_text(const Validation& validation, const std::string& quantity,
-                         const TextStyle& style) {
+AnswerTable reasons_table(const Validation& validation, const std::string& quantity) {
   constexpr std::size_t shown = 8;
   std::map<std::string, int> counts;
   for (const RecordCheck& check : validation.records)
@@ -91,21 +69,21 @@ std::string reasons_text(const Validation& validation, const std::string& quanti
   reasons.reserve(counts.size());
   for (const auto& [why, count] : counts) reasons.emplace_back(-count, why);
   std::sort(reasons.begin(), reasons.end());
-  std::string text;
+  AnswerTable table{{number_column(), words_column()}};
   int others = 0;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     if (i < shown)
-      text += hanging(fmt::format("  {:4}  ", -reasons[i].first), reasons[i].second, style);
+      table.add({std::to_string(-reasons[i].first), reasons[i].second});
     else
       others -= reasons[i].first;
   }
-  if (others > 0) text += hanging(fmt::format("  {:4}  ", others), "for other reasons", style);
-  return text;
+  if (others > 0) table.add({std::to_string(others), "for other reasons"});
+  return table;
 }
 
-std::string alone_tables(const Validation& validation, const TextStyle& style) {
-  return tables_of(validation, kernel_quantity, "Kernels alone", style) +
-         tables_of(validation, collective_quantity, "Collectives alone", style);
+void add_alone(const Validation& validation, Answer& answer) {
+  add_groups(validation, kernel_quantity, "Kernels alone", answer);
+  add_groups(validation, collective_quantity, "Collectives alone", answer);
 }
 
 }  // namespace foretrain

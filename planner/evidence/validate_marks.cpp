@@ -87,16 +87,48 @@ std::string source_label(const std::string& source, const std::string& group) {
   return source + (group == dense_fp8_group ? " fp8" : " " + group);
 }
 
-void add_fold_row(std::vector<std::string> cells, std::string& last, TextTable& table) {
-  const std::size_t on = cells.front().find(" on ");
+std::string short_signed_percent(double share) {
+  return signed_percent_text(share, std::abs(share) < 0.9995 ? 1 : 0);
+}
+
+void add_fold_row(std::vector<AnswerCell> cells, std::string& last, AnswerTable& table) {
+  std::string& name = cells.front().text;
+  const std::size_t on = name.find(" on ");
   if (on == std::string::npos) return table.add(std::move(cells));
-  const std::string stack = cells.front().substr(0, on);
-  std::vector<std::string> head(cells.size());
-  head.front() = stack;
-  if (stack != last) table.add(std::move(head));
+  const std::string stack = name.substr(0, on);
+  if (stack != last) {
+    std::vector<AnswerCell> head(cells.size(), "");
+    head.front() = stack;
+    table.add(std::move(head));
+  }
   last = stack;
-  cells.front() = "  " + cells.front().substr(on + 1);
+  name = "  " + name.substr(on + 1);
   table.add(std::move(cells));
+}
+
+void add_error_columns(std::vector<AnswerColumn>& columns) {
+  for (const char* const head : {"bias", "MAPE", "median", "P90"})
+    columns.push_back(number_column(head));
+}
+
+void add_errors(const CheckSummary& line, std::vector<AnswerCell>& cells) {
+  cells.emplace_back(short_signed_percent(line.bias));
+  for (const double size : {line.mape, line.median, line.p90})
+    cells.emplace_back(short_percent(size));
+}
+
+AnswerLine skipped_line(const Validation& validation) {
+  const auto skipped = std::count_if(validation.records.begin(), validation.records.end(),
+                                     [](const RecordCheck& check) { return check.skipped; });
+  if (skipped == 0) return {};
+  return {fmt::format("{} of {} figures are skipped; --skipped says why.", skipped,
+                      validation.records.size())};
+}
+
+const CheckSummary* total_of(const Validation& validation, const std::string& quantity) {
+  for (const CheckSummary& line : validation.summary)
+    if (line.source == "all" && line.group.empty() && line.quantity == quantity) return &line;
+  return nullptr;
 }
 
 }  // namespace foretrain

@@ -129,7 +129,7 @@ int run_engines(const FitOptions& options) {
     if (options.write && file.after != file.before) changed.push_back({file.path, file.after});
   write_files(changed, FileUse::rewrite);
   const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(engine_calibration_text(calibration, style), options.out);
+  return deliver(answer_text(engine_calibration_answer(calibration), style), options.out);
 }
 
 void require_convergence(const Calibration& calibration) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/calibrate/validate_left_out.hpp"
+#include "planner/cli/calibrate/validate_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,13 +9,12 @@
 #include <utility>
 
 #include "calibration/fit/fold_cache.hpp"
-#include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/accuracy.hpp"
 #include "planner/evidence/band_report.hpp"
-#include "planner/evidence/peers_text.hpp"
+#include "planner/evidence/peers.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/field_table.hpp"
 
@@ -25,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* every_axis = "all";
+constexpr const char* next_left_out = "foretrain validate --accuracy --source all";
 
 /// The axes that --leave-out names. @throws UsageError where it names one of other records
 template <class Axis>
@@ -62,23 +62,22 @@ LeftOutRequest left_out_request(const ValidateOptions& options, ValidateRequest 
 
 /// What bands need, of the forecasts left out, in place of their errors.
 int deliver_bands(const ValidateOptions& options, const LeftOut& left_out) {
-  if (options.json || options.markdown || options.peers)
-    throw UsageError("--bands prints text or --csv; --band-table and --reliability write files");
+  if (options.output.json || options.peers)
+    throw UsageError("--bands prints no --json; --band-table and --reliability write files");
   if (left_out.axes.empty()) throw UsageError("no fold was finished: there is nothing to fit");
   const BandReport report = band_report(left_out);
   if (!options.band_table.empty())
     write_file(options.band_table, band_report_yaml(report), FileUse::rewrite);
   if (!options.reliability.empty()) write_file(options.reliability, reliability_svg(report));
-  if (options.csv) return deliver(band_cases_csv(left_out), options.out);
-  return deliver(band_report_text(report, options.out.empty() ? output_style() : TextStyle{}),
-                 options.out);
+  return deliver_evidence(options, {"bands", {}, [&] { return band_cases_csv(left_out); }},
+                          band_answer(report), next_left_out);
 }
 
-std::string left_out_report(const ValidateOptions& options, const LeftOut& left_out) {
-  if (options.json) return left_out_json(left_out);
-  if (options.csv) return left_out_csv(left_out_errors(left_out));
-  if (options.markdown) return left_out_markdown(left_out);
-  return left_out_text(left_out, options.out.empty() ? output_style() : TextStyle{});
+int deliver_left_out(const ValidateOptions& options, const LeftOut& left_out) {
+  return deliver_evidence(options,
+                          {"runs left out of the fit", [&] { return left_out_json(left_out); },
+                           [&] { return left_out_csv(left_out_errors(left_out)); }},
+                          left_out_answer(left_out), next_left_out);
 }
 
 }  // namespace
@@ -93,55 +92,52 @@ std::vector<EngineAxis> engine_axes_of(const ValidateOptions& options) {
 
 int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,
                   bool left_out, const std::vector<std::filesystem::path>& catalogs) {
-  if (options.csv || options.skipped || options.figures)
-    throw UsageError("--peers prints text, --json or --markdown");
+  if (options.output.csv || options.skipped || options.figures)
+    throw UsageError("--peers takes no --csv, --skipped or --figures");
   const auto lines = compare_with_peers(records, catalogs);
-  if (options.json) return deliver(peers_json(lines, left_out), options.out);
-  if (options.markdown) return deliver(peers_markdown(lines, left_out), options.out);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(peers_text(lines, left_out, style), options.out);
+  return deliver_evidence(options, {"other tools", [&] { return peers_json(lines, left_out); }},
+                          peers_answer(lines, left_out), next_left_out);
 }
 
 int run_left_out(const ValidateOptions& options, ValidateRequest records) {
   if (options.only == name_of(ValidateOnly::memory))
     throw UsageError("--leave-out refits step times, --only memory leaves them out");
-  if (options.skipped || !options.scatter.empty() || !options.residuals.empty())
-    throw UsageError("--leave-out prints text, --json, --csv or --markdown");
+  if (options.skipped || options.draws())
+    throw UsageError("--leave-out takes no --skipped, --scatter or --residuals");
   const auto catalogs = records.catalogs;
   const LeftOutRequest request = left_out_request(options, std::move(records));
   if (options.peers && request.axes != std::vector{FoldAxis::source})
     throw UsageError("--peers compares sources: --leave-out source");
   const Interruption interruption;
   const LeftOut left_out = validate_left_out(request);
-  for (const std::string& file : {options.out, options.band_table, options.reliability})
+  for (const std::string& file : {options.output.out, options.band_table, options.reliability})
     if (left_out.stopped && !file.empty())
       throw UsageError(fmt::format(
           "stopped after {} of {} folds: {} is not written; the same command goes on from there",
           left_out.done, left_out.asked, file));
   if (options.peers && !left_out.stopped)
     return deliver_peers(options, left_out.axes.front().records, true, catalogs);
-  const int delivered = options.bands ? deliver_bands(options, left_out)
-                                      : deliver(left_out_report(options, left_out), options.out);
+  const int delivered =
+      options.bands ? deliver_bands(options, left_out) : deliver_left_out(options, left_out);
   return left_out.stopped ? Interruption::exit_code() : delivered;
 }
 
-const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options) {
+void add_left_out_options(CLI::App& app, ValidateOptions& options) {
   std::vector<std::string> axes = choices_of<FoldAxis>();
   axes.emplace_back(every_axis);
   axes.emplace_back(name_of(EngineAxis::engine));
-  const CLI::Option* const left_out =
-      app.add_option("--leave-out", options.left_out,
-                     "Refit the profiles without each source, without each device of a stack, "
-                     "without what is larger than most people can measure, without a year and "
-                     "later ones, or without each schedule (with --inference: the engines without "
-                     "each source, device or engine), and show how far off the step times "
-                     "left out then are (may be repeated; --source names folds). Folds are kept "
-                     "in --cache: killed or interrupted, it goes on from there")
-          ->type_name("AXIS")
-          ->expected(1)
-          ->take_all()
-          ->allow_extra_args(false)
-          ->check(CLI::IsMember(axes));
+  app.add_option("--leave-out", options.left_out,
+                 "Refit the profiles without each source, without each device of a stack, "
+                 "without what is larger than most people can measure, without a year and "
+                 "later ones, or without each schedule (with --inference: the engines without "
+                 "each source, device or engine), and show how far off the step times "
+                 "left out then are (may be repeated; --source names folds). Folds are kept "
+                 "in --cache: killed or interrupted, it goes on from there")
+      ->type_name("AXIS")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(axes));
   app.add_option("--cache", options.cache,
                  "Folder that --leave-out keeps its folds in (by default foretrain/folds of "
                  "$XDG_CACHE_HOME, else of ~/.cache); a change of records, plan or equations "
@@ -161,7 +157,6 @@ const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options)
                  "With --bands: draw nominal against observed coverage into FILE.svg")
       ->type_name("FILE.svg")
       ->needs("--bands");
-  return left_out;
 }
 
 }  // namespace foretrain

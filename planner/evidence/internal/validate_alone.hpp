@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "planner/answer/answer.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -14,12 +14,11 @@ namespace foretrain {
 /// "h100-sxm5 gemm: aiconfigurator", of a total "all".
 [[nodiscard]] std::string alone_label(const CheckSummary& line);
 
-/// Tables of the errors of kernels and of collectives, with the reasons why some were not
-/// predicted; empty where there are none.
-[[nodiscard]] std::string alone_tables(const Validation& validation, const TextStyle& style);
+/// Adds tables of the errors of kernels and of collectives, with the reasons why some were not
+/// predicted.
+void add_alone(const Validation& validation, Answer& answer);
 
 /// "why" of the skipped checks of a quantity, the most frequent first.
-[[nodiscard]] std::string reasons_text(const Validation& validation, const std::string& quantity,
-                                       const TextStyle& style);
+[[nodiscard]] AnswerTable reasons_table(const Validation& validation, const std::string& quantity);
 
 }  // namespace foretrain

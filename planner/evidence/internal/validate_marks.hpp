@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -52,6 +52,7 @@ inline constexpr std::array<GroupLook, 5> group_looks{
 /// With one decimal below 100 and none from there on.
 [[nodiscard]] std::string short_percent(double share);
 [[nodiscard]] std::string signed_percent_text(double share, int decimals);
+[[nodiscard]] std::string short_signed_percent(double share);
 
 /// A source in tables: those of several groups get a line for each; dense 16-bit runs are what is
 /// usually meant.
@@ -59,6 +60,17 @@ inline constexpr std::array<GroupLook, 5> group_looks{
 
 /// Adds a row of a table of folds, its name first: a stack's chips ("STACK on CHIP") stand below
 /// it, since lines of both are too long. @param last stack that the row before was of
-void add_fold_row(std::vector<std::string> cells, std::string& last, TextTable& table);
+void add_fold_row(std::vector<AnswerCell> cells, std::string& last, AnswerTable& table);
+
+/// bias, MAPE, median and P90 in percent: columns of a table of errors, and cells of a row.
+void add_error_columns(std::vector<AnswerColumn>& columns);
+void add_errors(const CheckSummary& line, std::vector<AnswerCell>& cells);
+
+/// How many figures were skipped; empty where none was.
+[[nodiscard]] AnswerLine skipped_line(const Validation& validation);
+
+/// The total of a quantity over all sources and groups; nothing where no record has it.
+[[nodiscard]] const CheckSummary* total_of(const Validation& validation,
+                                           const std::string& quantity);
 
 }  // namespace foretrain

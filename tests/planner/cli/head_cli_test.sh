@@ -67,6 +67,13 @@ run 2 cluster "$root/scenarios/clusters/lab.yaml" --brief --hosts 4,8
 # A comparison says who is ahead, or that nobody can tell.
 run 0 compare "$scenario" --set B:training.micro_batch=2 --brief
 has out "sure"
+for asked in "--only time" --accuracy --ablations "--only time --peers"; do
+  # shellcheck disable=SC2086  # an option and its value are two words
+  run 0 validate $asked --brief
+  is_narrow out
+  has out "Next: foretrain validate"
+done
+follow validate --only time --source kort
 run 0 sensitivity "$scenario" --brief
 run 0 cluster "$root/scenarios/clusters/lab.yaml" --brief
 "$program" --help > out

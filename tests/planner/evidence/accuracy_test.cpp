@@ -80,13 +80,13 @@ TEST_CASE("accuracy: what is written is read back, unknown bands as unknown",
   REQUIRE(read.size() == lines.size());
   CHECK(left_out_csv(read) == text);
   CHECK_FALSE(read.front().in_band);
-  CHECK_THAT(accuracy_text(read, {{}, {"all"}}, {}),
+  CHECK_THAT(answer_text(accuracy_answer(read, {{}, {"all"}})),
              Contains("dense but big") && !Contains("small") && Contains("P10 to P90") &&
                  Contains("sources left out of the fit") && Contains("years before"));
-  CHECK_THAT(accuracy_text(read, {{FoldAxis::release}, {}}, {}),
+  CHECK_THAT(answer_text(accuracy_answer(read, {{FoldAxis::release}, {}})),
              Contains("small") && Contains("years before") && !Contains("sources left out"));
-  CHECK_THROWS_AS(accuracy_text(read, {{}, {"nothing"}}, {}), UsageError);
-  CHECK_THROWS_AS(accuracy_text(read, {{FoldAxis::size}, {}}, {}), UsageError);
+  CHECK_THROWS_AS(accuracy_answer(read, {{}, {"nothing"}}), UsageError);
+  CHECK_THROWS_AS(accuracy_answer(read, {{FoldAxis::size}, {}}), UsageError);
 }
 
 TEST_CASE("accuracy: a damaged table is refused with its line", "[planner][accuracy]") {
@@ -140,7 +140,8 @@ TEST_CASE("accuracy: the picture that ships is of the errors that ship", "[plann
 
 TEST_CASE("accuracy: a stack's chips stand below it, so that no row is wider than the screen",
           "[planner][accuracy]") {
-  const std::string text = accuracy_text(shipped_left_out({}), {{FoldAxis::device}, {}}, {});
+  const std::string text =
+      answer_text(accuracy_answer(shipped_left_out({}), {{FoldAxis::device}, {}}));
   CHECK_THAT(text, Contains("\n  megatron-core\n    on "));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

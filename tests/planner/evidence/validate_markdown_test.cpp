@@ -44,12 +44,11 @@ TEST_CASE("Markdown of the shipped runs: every table has rows of one width",
           "[planner][validate]") {
   const Validation validation = validate(
       {.memory = "", .runs = "", .vtrain = std::nullopt, .sources = {"zb", "dgxc", "aws"}});
-  const std::string text = validation_markdown(validation, true);
+  const std::string text = answer_markdown(validation_answer(validation, {true}));
   std::istringstream lines(text);
   std::string line;
   int width = 0;
   int tables = 0;
-  std::size_t rows = 0;
   while (std::getline(lines, line)) {
     if (!line.starts_with('|')) {
       width = 0;
@@ -60,15 +59,10 @@ TEST_CASE("Markdown of the shipped runs: every table has rows of one width",
     CAPTURE(line);
     CHECK(columns(line) == width);
     CHECK(line.ends_with('|'));
-    ++rows;
   }
-  CHECK(tables == 4);
-  std::size_t skipped = 0;
-  for (const RecordCheck& check : validation.records) skipped += check.skipped ? 1U : 0U;
-  // Two lines of head per table, a row per summary and per skipped record.
-  CHECK(rows == 8 + validation.summary.size() + skipped);
-  CHECK(text == validation_markdown(validation, true));
-  CHECK(validation_markdown(validation, false).find("### Skipped") == std::string::npos);
+  CHECK(tables == 7);  // head, files, steps, reasons, memory, fits, worst
+  CHECK(text.find("#### Skipped") != std::string::npos);
+  CHECK(answer_markdown(validation_answer(validation, {})).find("Skipped") == std::string::npos);
 }
 
 TEST_CASE("Markdown tells bias, MAPE, band, order, the guess of 50 % MFU and the worst record",
@@ -92,17 +86,38 @@ TEST_CASE("Markdown tells bias, MAPE, band, order, the guess of 50 % MFU and the
   validation.records.push_back(check_of("own-6", "mem_device", 1.0, 1.0));
   skip(validation.records.back(), "because");
   validation.summary = summarize(validation.records);
-  const std::string text = validation_markdown(validation, true);
+  const std::string text = answer_markdown(validation_answer(validation, {true}));
   CAPTURE(text);
   for (const char* line :
-       {"Measured: `own.yaml`\n",
-        ("| own | dense bf16/fp16 | 2 | 0 | +7.50 | 17.50 | 17.50 | 23.50 | +25.00 | 50.00 | - | 0 "
-         "| 50.00 | 0.00 | own-1 |\n"),
-        "| **all** | - | 2 | 0 | +7.50 |",
-        "| own | mem_max | 1 | 0 | -1.00 | 1.00 | 1.00 | 1.00 | -1.00 | own-5 |\n",
-        "| own | mem_device | 0 | 1 | - | - | - | - | - | - |\n",
-        "| own | 4 | 0 | 25.00 | 2 | 1 |\n", "| own-6 | mem_device | because |\n"})
+       {"| Measured | own.yaml |\n",
+        "| own | 2 | 0 | +7.5 | 17.5 | 17.5 | 23.5 | 50 | - | 50.0 | 0.0 | 0 |\n",
+        "| own | step_time_s | +25.00 | own-1 |\n",
+        "| own | mem_max | 1 | 0 | -1.00 | 1.00 | 1.00 | 1.00 | -1.00 |\n",
+        "| own | mem_device | 0 | 1 | - | - | - | - | - |\n", "| own | 4 | 0 | 25.00 | 2 | 1 |\n",
+        "- own-6 (mem_device): because\n"})
     CHECK(text.find(line) != std::string::npos);
+}
+
+TEST_CASE("measured steps are judged by the bands of their forecasts, all together by own profiles",
+          "[planner][validate]") {
+  Validation validation;
+  for (const char* id : {"own-1", "own-2"}) {
+    RecordCheck step = check_of(id, "step_time_s", 2.2, 2.0);
+    step.low = 1.8;
+    step.high = 2.4;
+    step.stack_low = 0.95;
+    step.stack_high = 1.05;
+    validation.records.push_back(step);
+  }
+  validation.summary = summarize(validation.records);
+  StepCheck check = check_steps(validation, false);
+  CHECK(check.compared == 2);
+  CHECK(check.outside.empty());
+  CHECK(validation_answer(validation, {.check = check}).head.verdict == Verdict::safe);
+  check = check_steps(validation, true);
+  REQUIRE(check.outside.size() == 1);
+  CHECK(check.outside.front().starts_with("all 2 runs together: 10 % slower"));
+  CHECK(validation_answer(validation, {.check = check}).head.verdict == Verdict::no);
 }
 
 TEST_CASE("grades of confidence divide the runs", "[planner][validate]") {

@@ -107,8 +107,8 @@ TEST_CASE("the summary is that of the records", "[planner][validate]") {
 TEST_CASE("two validations print the same, no line wider than asked", "[planner][validate]") {
   const Validation again = validate(everything());
   CHECK(validation_json(again) == validation_json(shipped()));
-  const std::string text = validation_text(again, true, {80, false, false});
-  CHECK(text == validation_text(shipped(), true, {80, false, false}));
+  const std::string text = answer_text(validation_answer(again, {true}));
+  CHECK(text == answer_text(validation_answer(shipped(), {true})));
   CHECK(text.find("Skipped") != std::string::npos);
   std::size_t start = 0;
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {
@@ -155,7 +155,7 @@ TEST_CASE("step times: JSON has a line per source and group with rank order and 
   }
   CHECK(times > 20);
   CHECK(dense);
-  const std::string text = validation_text(shipped(), false, {80, false, false});
+  const std::string text = answer_text(validation_answer(shipped(), {false}));
   CHECK(text.find("Step time: predicted / measured - 1, percent") != std::string::npos);
   CHECK(text.find("Step times not predicted") != std::string::npos);
 }
@@ -175,11 +175,12 @@ TEST_CASE("step times: sources of several groups get a line for each, and all gr
     validation.records.push_back(check);
   }
   validation.summary = summarize(validation.records);
-  const std::string text = validation_text(validation, false, {80, false, false});
+  const std::string text = answer_text(validation_answer(validation, {false}));
   for (const char* line :
-       {"  own                     1     0  +25.0  25.0    25.0  25.0    -  50.0  0.0",
-        "  own fp8 ", "  own MoE ", "  all dense bf16/fp16     1 ", "  all dense fp8 ",
-        "  all MoE ", "  all                     3     0 ", "band covered 0 %"}) {
+       {"  own                    1    0 +25.0 25.0   25.0 25.0    0   - 50.0 0.0     0\n",
+        "  own fp8 ", "  own MoE ", "  all dense bf16/fp16    1 ", "  all dense fp8 ", "  all MoE ",
+        "  all                    3    0 ", "of the forecast, 0 % of all", "MEDIAN ERROR 25.0 %",
+        "step time  25.0 %  P90 25.0 %; 3 runs"}) {
     CAPTURE(line, text);
     CHECK(text.find(line) != std::string::npos);
   }
@@ -192,7 +193,7 @@ TEST_CASE("time or memory alone, and one source alone", "[planner][validate]") {
   const Validation times = validate(request);
   REQUIRE(times.records.size() == 6);
   for (const RecordCheck& check : times.records) CHECK(check.quantity == "step_time_s");
-  CHECK(validation_text(times, false, {80, false, false}).find("Memory:") == std::string::npos);
+  CHECK(answer_text(validation_answer(times, {false})).find("Memory:") == std::string::npos);
   request.only = ValidateOnly::memory;
   request.sources = {"vocabpar"};
   for (const RecordCheck& check : validate(request).records) CHECK(check.quantity != "step_time_s");

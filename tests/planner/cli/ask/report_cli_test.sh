@@ -44,12 +44,13 @@ run 0 goodput "$root/scenarios/llama3.1-405b-16384xh100-operations.yaml" --trial
 run 0 procure --cluster "$scenario" "$small" --workload "$small" --html procure.html
 run 0 cluster "$root/scenarios/clusters/smallest.yaml" --html cluster.html
 run 0 serve "$root/scenarios/serving/gpt-oss-120b-1xh100.yaml" --html serve.html
+run 0 validate --only time --source sc21 --html validate.html
 run 0 simulate "$small" --gantt --html chart.html
 has out "one optimizer step"
 has chart.html "default-src 'none'"
 run 0 fit "$small" --html -
 has out "</html>"
-static="fit plan solve sensitivity goodput procure cluster serve"
+static="fit plan solve sensitivity goodput procure cluster serve validate"
 for page in $static; do
   has "$page.html" "default-src 'none'"
   lacks "$page.html" "<script"

@@ -18,7 +18,7 @@ run 2 calibrate fit --check --write
 run 2 validate --leave-out source --only memory
 has err "--leave-out refits step times"
 run 2 validate --leave-out source --skipped
-has err "--leave-out prints text"
+has err "--leave-out takes no --skipped"
 run 2 validate --leave-out device --peers
 has err "--peers compares sources"
 run 2 validate --leave-out colour

@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/peers_text.hpp"
+#include "planner/evidence/peers.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/text/markdown.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {
 
-using Cells = std::vector<std::string>;
 using Json = nlohmann::ordered_json;
-
-Cells head() {
-  Cells cells{"runs of", "runs", "ours"};
-  cells.insert(cells.end(), peer_names().begin(), peer_names().end());
-  return cells;
-}
 
 std::string error_cell(double percent) { return fixed_text(percent, percent < 99.95 ? 1 : 0); }
 
-Cells row(const PeerComparison& line) {
-  Cells cells{line.family.name, std::to_string(line.runs), error_cell(line.mape)};
-  for (const auto& error : line.family.errors) cells.push_back(error ? error_cell(*error) : "-");
-  return cells;
+AnswerTable errors_table(const std::vector<PeerComparison>& lines) {
+  AnswerTable table{{words_column("runs of"), number_column("runs"), number_column("ours")}};
+  for (const std::string& name : peer_names()) table.columns.push_back(number_column(name));
+  for (const PeerComparison& line : lines) {
+    std::vector<AnswerCell> cells{line.family.name, std::to_string(line.runs),
+                                  error_cell(line.mape)};
+    for (const auto& error : line.family.errors)
+      cells.emplace_back(error ? error_cell(*error) : "-");
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+/// Of the families that a tool was run on: how many, and in how many ours is the least error.
+std::string peers_sentence(const std::vector<PeerComparison>& lines) {
+  int beside = 0;
+  int ahead = 0;
+  for (const PeerComparison& line : lines) {
+    const auto& errors = line.family.errors;
+    // The first is the constant MFU, which is no tool.
+    const auto is_known = [](const auto& error) { return error.has_value(); };
+    if (errors.empty() || std::none_of(errors.begin() + 1, errors.end(), is_known)) continue;
+    ++beside;
+    if (std::none_of(errors.begin(), errors.end(),
+                     [&](const auto& error) { return error && *error < line.mape; }))
+      ++ahead;
+  }
+  return fmt::format(
+      "Our mean error of the step time is the smallest in {} of the {} groups of published runs "
+      "that another tool was run on.",
+      ahead, beside);
 }
 
 std::string note(bool left_out) {
@@ -59,35 +78,17 @@ std::vector<PeerComparison> compare_with_peers(const std::vector<RecordCheck>& c
   return lines;
 }
 
-std::string peers_text(const std::vector<PeerComparison>& lines, bool left_out,
-                       const TextStyle& style) {
-  using Align = TextTable::Align;
-  std::vector<Align> columns(head().size(), Align::right);
-  columns.front() = Align::left;
-  TextTable table{columns};
-  table.add(head());
-  for (const PeerComparison& line : lines) table.add(row(line));
-  std::string text =
-      toned("Step time beside other tools: mean absolute error, percent", Tone::strong, style) +
-      "\n" + table.text(style) + hanging("  ", note(left_out), style) + "\n" +
-      toned("Errors of the others", Tone::strong, style) + "\n";
-  for (const PeerComparison& line : lines) text += hanging("  ", origin(line), style);
-  return text;
-}
-
-std::string peers_markdown(const std::vector<PeerComparison>& lines, bool left_out) {
-  const auto written = [](const Cells& cells) {
-    std::string text = "|";
-    for (const std::string& cell : cells) text += " " + markdown_cell(cell) + " |";
-    return text + "\n";
-  };
-  std::string text = written(head()) + "|:--|";
-  for (std::size_t i = 1; i < head().size(); ++i) text += "--:|";
-  text += "\n";
-  for (const PeerComparison& line : lines) text += written(row(line));
-  text += "\n" + note(left_out) + "\n\n";
-  for (const PeerComparison& line : lines) text += "- " + origin(line) + "\n";
-  return text;
+Answer peers_answer(const std::vector<PeerComparison>& lines, bool left_out) {
+  Answer answer;
+  answer.head.subject = "Step time beside other tools";
+  answer.head.words = left_out ? "SOURCES LEFT OUT" : "RUNS THAT WERE FITTED";
+  answer.head.sentence = peers_sentence(lines);
+  answer.add({"Step time beside other tools: mean absolute error, percent",
+              {errors_table(lines), AnswerLine{note(left_out)}}});
+  AnswerSection origins{"Errors of the others"};
+  for (const PeerComparison& line : lines) origins.blocks.emplace_back(AnswerLine{origin(line)});
+  answer.add(std::move(origins));
+  return answer;
 }
 
 std::string peers_json(const std::vector<PeerComparison>& lines, bool left_out) {

@@ -8,30 +8,37 @@
 #include <vector>
 
 #include "calibration/validate/inference_left_out.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/evidence/left_out.hpp"
 
 namespace foretrain {
 
+/// An option that may stand without a value.
+struct OptionalFile {
+  std::string file;  ///< empty: what ships
+  const CLI::Option* option = nullptr;
+
+  [[nodiscard]] bool asked() const { return option->count() > 0; }
+};
+
 /// The command line of `validate`.
 struct ValidateOptions {
   std::string measured;  ///< a folder in place of the shipped one; empty: that
-  std::string memory;
-  std::string runs;
+  OptionalFile memory;
+  OptionalFile runs;
+  OptionalFile kernels;
+  OptionalFile collectives;
+  OptionalFile inference;
   std::vector<std::string> vtrain;
-  std::string kernels;
-  std::string collectives;
-  std::string inference;
+  const CLI::Option* vtrain_option = nullptr;
   OwnFolders folders;
   std::string only = "all";
   std::vector<std::string> sources;
   std::vector<std::string> confidence;
   std::string scatter;
   std::string residuals;
-  std::string out;
-  bool json = false;
-  bool csv = false;
-  bool markdown = false;
+  AnswerOutput output;
   bool skipped = false;
   std::vector<std::string> left_out;
   std::string cache;
@@ -45,10 +52,22 @@ struct ValidateOptions {
   bool ablations = false;
   bool accuracy = false;
   bool check = false;
+
+  /// Whether any records are named; where none are, all count.
+  [[nodiscard]] bool names_records() const;
+  /// Whether no file of the user's own is read.
+  [[nodiscard]] bool only_shipped() const;
+  [[nodiscard]] bool draws() const { return !scatter.empty() || !residuals.empty(); }
+  [[nodiscard]] bool one_kind() const { return only != name_of(ValidateOnly::all); }
 };
 
-/// Adds --leave-out and what goes with it. @return --leave-out
-const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options);
+/// Adds the options that say which records are read.
+void add_record_options(CLI::App& app, ValidateOptions& options);
+/// The records that are asked for. @throws UsageError
+[[nodiscard]] ValidateRequest request_of(const ValidateOptions& options);
+
+/// Adds --leave-out and what goes with it.
+void add_left_out_options(CLI::App& app, ValidateOptions& options);
 
 /// The axes of --leave-out in their own order, each once; none where it is not given.
 /// @throws UsageError where it names one of other records
@@ -58,6 +77,10 @@ const CLI::Option* add_left_out_options(CLI::App& app, ValidateOptions& options)
 
 /// Fits the folds and delivers their errors or bands. @return exit code
 int run_left_out(const ValidateOptions& options, ValidateRequest records);
+
+/// The answer with the command that follows it. @return exit code
+int deliver_evidence(const ValidateOptions& options, const AnswerForms& forms, Answer answer,
+                     const std::string& next);
 
 /// The table beside other tools, in place of all others. @return exit code
 int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>& records,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "calibration/validate/peer_errors.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -17,9 +17,7 @@ namespace foretrain {
 
 /// A table of mean absolute errors and where those of the others are from; `left_out`: ours are of
 /// sources that the profiles were not fitted on.
-[[nodiscard]] std::string peers_text(const std::vector<PeerComparison>& lines, bool left_out,
-                                     const TextStyle& style);
-[[nodiscard]] std::string peers_markdown(const std::vector<PeerComparison>& lines, bool left_out);
+[[nodiscard]] Answer peers_answer(const std::vector<PeerComparison>& lines, bool left_out);
 /// {"left_out": bool, "families": [...]}, errors in percent
 [[nodiscard]] std::string peers_json(const std::vector<PeerComparison>& lines, bool left_out);
 

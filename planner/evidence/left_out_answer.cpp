@@ -15,8 +15,7 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-using Cells = std::vector<std::string>;
+using Cells = std::vector<AnswerCell>;
 
 constexpr const char* columns_note =
     "First MAPE and median: with the shipped profiles. Then, with profiles fitted without the "
@@ -33,26 +32,25 @@ const CheckSummary* find(const std::vector<CheckSummary>& lines, const CheckSumm
 }
 
 /// Name, runs, errors with the profiles fitted on all, and without the source.
-Cells row(const std::string& name, const CheckSummary* fitted, const CheckSummary& line) {
-  return {name,
-          std::to_string(line.count),
-          fitted != nullptr ? short_percent(fitted->mape) : "",
-          fitted != nullptr ? short_percent(fitted->median) : "",
-          signed_percent_text(line.bias, std::abs(line.bias) < 0.9995 ? 1 : 0),
-          short_percent(line.mape),
-          short_percent(line.median),
-          short_percent(line.p90)};
+Cells row(const CheckSummary* fitted, const CheckSummary& line) {
+  Cells cells{source_label(line.source, line.group), std::to_string(line.count),
+              fitted != nullptr ? short_percent(fitted->mape) : "",
+              fitted != nullptr ? short_percent(fitted->median) : ""};
+  add_errors(line, cells);
+  return cells;
 }
 
 /// One row per line; parts of sources are told apart by the blank in their name.
-std::vector<Cells> rows_of(const std::vector<CheckSummary>& lines,
-                           const LeftOutValidation& validation, bool only_parts) {
-  std::vector<Cells> rows;
+AnswerTable folds_table(const std::vector<CheckSummary>& lines, const LeftOutValidation& validation,
+                        bool only_parts) {
+  AnswerTable table{{words_column("fold"), number_column("runs"), number_column("MAPE"),
+                     number_column("median")}};
+  add_error_columns(table.columns);
+  std::string last;
   for (const CheckSummary& line : lines)
     if (!only_parts || line.source == "all" || line.source.find(' ') != std::string::npos)
-      rows.push_back(
-          row(source_label(line.source, line.group), find(validation.fitted, line), line));
-  return rows;
+      add_fold_row(row(find(validation.fitted, line), line), last, table);
+  return table;
 }
 
 bool has_parts(const LeftOutValidation& validation) {
@@ -72,11 +70,6 @@ std::string band_note(const LeftOutValidation& validation) {
   return fmt::format(" The shipped bands covered {:.0f} % of them.", 100.0 * held / runs);
 }
 
-const Cells& left_out_head() {
-  static const Cells cells{"fold", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"};
-  return cells;
-}
-
 Json left_out_lines(const std::vector<CheckSummary>& lines) {
   Json list = Json::array();
   for (const CheckSummary& line : lines) {
@@ -85,21 +78,6 @@ Json left_out_lines(const std::vector<CheckSummary>& lines) {
     list.back()["worst_id"] = line.worst_id;
   }
   return list;
-}
-
-/// The tables as `section(title, rows, note)` writes one.
-template <class Section>
-std::string tables_of(const LeftOut& left_out, Section section) {
-  std::string text;
-  for (const LeftOutValidation& axis : left_out.axes) {
-    const std::string note = columns_note + band_note(axis);
-    text += (text.empty() ? "" : "\n") +
-            section(std::string("Step time of ") + told(axis.axis) + ", percent",
-                    rows_of(axis.folds, axis, false), note);
-    if (has_parts(axis))
-      text += "\n" + section("The same by parts", rows_of(axis.parts, axis, true), parts_note);
-  }
-  return text;
 }
 
 std::string stopped_note(const LeftOut& left_out) {
@@ -127,46 +105,46 @@ Json axis_json(const LeftOutValidation& axis) {
           {"fitted", left_out_lines(axis.fitted)}};
 }
 
+AnswerHead left_out_head(const LeftOut& left_out) {
+  AnswerHead head;
+  head.subject = "Errors of runs left out of the fit";
+  for (const LeftOutValidation& axis : left_out.axes)
+    for (const CheckSummary& line : axis.folds) {
+      if (line.source != "all" || !line.group.empty() || head.figures.size() == 4) continue;
+      head.figures.push_back({told(axis.axis), short_percent(line.median) + " %",
+                              "P90 " + short_percent(line.p90) + " %",
+                              std::to_string(line.count) + " runs"});
+      if (head.figures.size() == 1)
+        head.sentence =
+            fmt::format("Step times of {} are {} % off in the median, {} % in the mean.",
+                        told(axis.axis), short_percent(line.median), short_percent(line.mape));
+    }
+  head.words =
+      head.figures.empty() ? "NOTHING COMPARED" : "MEDIAN ERROR " + head.figures.front().value;
+  if (head.sentence.empty()) head.sentence = "No fold was finished.";
+  return head;
+}
+
 }  // namespace
 
-std::string left_out_text(const LeftOut& left_out, const TextStyle& style) {
-  const auto section = [&](const std::string& title, const std::vector<Cells>& rows,
-                           const std::string& note) {
-    TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                     Align::right, Align::right, Align::right}};
-    table.add(left_out_head());
-    std::string last;
-    for (const Cells& cells : rows) add_fold_row(cells, last, table);
-    return toned(title, Tone::strong, style) + "\n" + table.text(style) +
-           hanging("  ", note, style);
-  };
-  const std::string stopped = stopped_note(left_out);
-  return tables_of(left_out, section) + (stopped.empty() ? "" : hanging("  ", stopped, style));
+Answer left_out_answer(const LeftOut& left_out) {
+  Answer answer{left_out_head(left_out)};
+  for (const LeftOutValidation& axis : left_out.axes) {
+    answer.add(
+        {std::string("Step time of ") + told(axis.axis) + ", percent",
+         {folds_table(axis.folds, axis, false), AnswerLine{columns_note + band_note(axis)}}});
+    if (has_parts(axis))
+      answer.add(
+          {"The same by parts", {folds_table(axis.parts, axis, true), AnswerLine{parts_note}}});
+  }
+  answer.add("", AnswerLine{stopped_note(left_out)});
+  return answer;
 }
 
 std::string left_out_json(const LeftOut& left_out) {
   Json axes = Json::array();
   for (const LeftOutValidation& axis : left_out.axes) axes.push_back(axis_json(axis));
   return dump({{"plan", left_out.plan}, {"stopped", left_out.stopped}, {"axes", std::move(axes)}});
-}
-
-std::string left_out_markdown(const LeftOut& left_out) {
-  const auto line = [](const Cells& cells) {
-    std::string text = "|";
-    for (const std::string& cell : cells) text += " " + cell + " |";
-    return text + "\n";
-  };
-  const auto section = [&](const std::string& title, const std::vector<Cells>& rows,
-                           const std::string& note) {
-    std::string text = "### " + title + "\n\n";
-    text +=
-        line({"fold", "runs", "MAPE, shipped", "median, shipped", "bias", "MAPE", "median", "P90"});
-    text += "|:--|--:|--:|--:|--:|--:|--:|--:|\n";
-    for (const Cells& cells : rows) text += line(cells);
-    return text + "\n" + note + "\n";
-  };
-  const std::string stopped = stopped_note(left_out);
-  return tables_of(left_out, section) + (stopped.empty() ? "" : "\n" + stopped + "\n");
 }
 
 }  // namespace foretrain
