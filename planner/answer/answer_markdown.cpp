@@ -65,7 +65,9 @@ struct MarkdownOf {
   }
   std::string operator()(const AnswerLegend&) const { return ""; }
   std::string operator()(const AnswerLine& line) const {
-    const std::string lead = line.lead.empty() ? "" : "**" + markdown_cell(line.lead) + "** ";
+    // A blank before its end would keep it from being bold.
+    const std::string words = line.lead.substr(0, line.lead.find_last_not_of(' ') + 1);
+    const std::string lead = words.empty() ? "" : "**" + markdown_cell(words) + "** ";
     return lead + markdown_cell(line.text) + "\n";
   }
   std::string operator()(const AnswerList& list) const {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -72,11 +72,8 @@ struct CheckedScenario {
 [[nodiscard]] CheckedScenario check_scenario(std::string file, Report report,
                                              std::optional<Baseline> baseline, double tolerance);
 
-/// A line per scenario, and below it what is wrong.
-[[nodiscard]] std::string check_text(const std::vector<CheckedScenario>& all,
-                                     const TextStyle& style);
-/// Tables of what moved, and the parts of the step and of the memory that moved it.
-[[nodiscard]] std::string check_markdown(const std::vector<CheckedScenario>& all);
+/// What is wrong with each scenario, tables of what moved for pages, and a line per scenario.
+[[nodiscard]] Answer check_answer(const std::vector<CheckedScenario>& all);
 /// JUnit's XML: a suite, a case per scenario.
 [[nodiscard]] std::string check_junit(const std::vector<CheckedScenario>& all);
 /// SARIF 2.1.0 (OASIS): a result per input error and per violation, at its line where it has one;

@@ -7,23 +7,15 @@
 #include "planner/page/answer_page.hpp"
 
 namespace foretrain {
-namespace {
-
-void add_brief_option(CLI::App& app, bool& brief) {
-  app.add_flag("--brief", brief, "Print the answer alone; with --json, schema head/1");
-  // Forms that have no head, and questions with an answer of another kind; some are added later.
-  app.parse_complete_callback([&app] {
-    if (app.count("--brief") == 0) return;
-    for (const char* const other : {"--csv", "--markdown", "--neighbour"})
-      if (const CLI::Option* option = app.get_option_no_throw(other);
-          option != nullptr && option->count() > 0)
-        throw CLI::ExcludesError("--brief", other);
-  });
-}
-
-}  // namespace
-
 TextStyle AnswerOutput::style() const { return out.empty() ? output_style() : TextStyle{}; }
+
+void add_page_output(CLI::App& app, AnswerOutput& output) {
+  app.add_option("--html", output.html,
+                 "Write a page, too: one HTML file with all in it; - prints it instead")
+      ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--html"});
+  app.add_flag("--brief", output.brief, "Print the answer alone; with --json, schema head/1");
+}
 
 void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
                        std::initializer_list<const char*> files, const std::string& csv) {
@@ -34,12 +26,16 @@ void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& j
     app.add_flag("--csv", output.csv, "Print CSV, " + csv)
         ->excludes(as_json)
         ->excludes(as_markdown);
-  app.add_option("--html", output.html,
-                 "Write a page, too: one HTML file with all in it; - prints it instead")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--html"});
+  add_page_output(app, output);
   add_report_output(app, output.out, files);
-  add_brief_option(app, output.brief);
+  // Forms that have no head, and questions with an answer of another kind; some are added later.
+  app.parse_complete_callback([&app] {
+    if (app.count("--brief") == 0) return;
+    for (const char* const other : {"--csv", "--markdown", "--neighbour"})
+      if (const CLI::Option* option = app.get_option_no_throw(other);
+          option != nullptr && option->count() > 0)
+        throw CLI::ExcludesError("--brief", other);
+  });
 }
 
 int deliver_answer(const AnswerOutput& output, const AnswerForms& forms,

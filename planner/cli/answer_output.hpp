@@ -26,8 +26,8 @@ struct AnswerOutput {
 
 /// What an answer is in other forms than words.
 struct AnswerForms {
-  std::string kind;                   ///< of its page: "plan"
-  std::function<std::string()> json;  ///< full; --brief has one of its own
+  std::string kind;                     ///< of its page: "plan"
+  std::function<std::string()> json{};  ///< full; --brief has one of its own
   std::function<std::string()> csv{};
   std::function<std::string()> page{};  ///< absent: answer_page()
   std::string words{};                  ///< on a terminal instead of the answer; empty: the answer
@@ -38,6 +38,9 @@ struct AnswerForms {
 /// @param files options of the command that name files to write, too
 void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
                        std::initializer_list<const char*> files = {}, const std::string& csv = {});
+
+/// Adds --html and --brief alone, where a command has forms of its own.
+void add_page_output(CLI::App& app, AnswerOutput& output);
 
 /// Prints the answer as it was asked for, and writes its page.
 /// @return exit_ok or exit_closed_pipe

@@ -44,21 +44,28 @@ std::string digits(double value) {
   return value >= 99.995 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
 }
 
-std::string row_text(const CollectiveTable& table, const CollectiveRow& row) {
-  const CollectiveRequest& request = table.request;
+std::string how_text(const CollectiveRow& row) {
   std::string how{row.scheme->label};
   const std::string_view protocol = protocol_text(row.protocol);
   if (!protocol.empty() && how.size() + 1 + protocol.size() <= 13)
     how += "/" + std::string(protocol);
-  return fmt::format("{:>12.0f} {:>11.0f} {:>6} {:>4} {:>4} {:>9} {:>6} {:>6}  {}\n",
-                     row.size.value(), row.count, name_of(request.type),
-                     reduces(request.op) ? "sum" : "none", has_root(request.op) ? request.root : -1,
-                     digits(row.time.in(us)), digits(row.algorithm_bandwidth.in(GBps)),
-                     digits(row.bus_bandwidth.in(GBps)), how);
+  return how;
 }
 
-void add_comment(std::string& text, const std::string& words, const TextStyle& style) {
-  for (const std::string& line : wrap(words, style.width - 2)) text += "# " + line + "\n";
+/// The columns of nccl-tests.
+AnswerTable rows_table(const CollectiveTable& table) {
+  const CollectiveRequest& request = table.request;
+  AnswerTable printed{{number_column("size"), number_column("count"), number_column("type"),
+                       number_column("op"), number_column("root"), number_column("time"),
+                       number_column("algbw"), number_column("busbw"), words_column("algorithm")}};
+  printed.tight = true;
+  for (const CollectiveRow& row : table.rows)
+    printed.add({fmt::format("{:.0f}", row.size.value()), fmt::format("{:.0f}", row.count),
+                 std::string(name_of(request.type)), reduces(request.op) ? "sum" : "none",
+                 std::to_string(has_root(request.op) ? request.root : -1), digits(row.time.in(us)),
+                 digits(row.algorithm_bandwidth.in(GBps)), digits(row.bus_bandwidth.in(GBps)),
+                 how_text(row)});
+  return printed;
 }
 
 std::string count_of(std::size_t count, const char* one, const char* many) {
@@ -102,6 +109,31 @@ std::string groups_text(const CollectiveRequest& request) {
                            ranks);
 }
 
+HeadFigure figure_of(const CollectiveRow& row) {
+  return {bytes_text(row.size), seconds_text(row.time), "",
+          fmt::format("{} GB/s bus, {}", digits(row.bus_bandwidth.in(GBps)), how_text(row))};
+}
+
+/// The smallest size and the largest say latency and bandwidth.
+AnswerHead head_of(const CollectiveTable& table) {
+  const CollectiveRequest& request = table.request;
+  const auto best = std::max_element(
+      table.rows.begin(), table.rows.end(),
+      [](const auto& a, const auto& b) { return a.bus_bandwidth < b.bus_bandwidth; });
+  AnswerHead head;
+  head.subject = fmt::format("{}, {}", name_of(request.op), groups_text(request));
+  head.words = digits(best->bus_bandwidth.in(GBps)) + " GB/s";
+  head.sentence = fmt::format(
+      "{} over {}, {}: bus bandwidth up to {} GB/s, at {}; {}.", name_of(request.backend),
+      name_of(request.machine.cluster.network.transport), machine_text(table),
+      digits(best->bus_bandwidth.in(GBps)), bytes_text(best->size), contention_text(table));
+  head.figures.push_back(figure_of(table.rows.front()));
+  if (table.rows.size() > 1) head.figures.push_back(figure_of(table.rows.back()));
+  head.figures.push_back(
+      {"Avg bus bandwidth", digits(table.average_bus_bandwidth().in(GBps)) + " GB/s"});
+  return head;
+}
+
 Json machine_tree(const CollectiveRequest& request) {
   const Cluster& cluster = request.machine.cluster;
   return {{"host", cluster.host.name},
@@ -131,24 +163,16 @@ Json row_tree(const CollectiveRow& row) {
 
 }  // namespace
 
-std::string collective_text(const CollectiveTable& table, const TextStyle& style) {
-  const CollectiveRequest& request = table.request;
-  std::string text;
-  add_comment(text,
-              fmt::format("{}, {}, {} over {}: {}", name_of(request.op), groups_text(request),
-                          name_of(request.backend),
-                          name_of(request.machine.cluster.network.transport), machine_text(table)),
-              style);
-  text += fmt::format("#{:>11} {:>11} {:>6} {:>4} {:>4} {:>9} {:>6} {:>6}  algorithm\n", "size",
-                      "count", "type", "op", "root", "time", "algbw", "busbw");
-  text += fmt::format("#{:>11} {:>11} {:>6} {:>4} {:>4} {:>9} {:>6} {:>6}\n", "(B)", "(elements)",
-                      "", "", "", "(us)", "(GB/s)", "(GB/s)");
-  for (const CollectiveRow& row : table.rows) text += row_text(table, row);
-  text +=
-      fmt::format("# Avg bus bandwidth    : {}\n", digits(table.average_bus_bandwidth().in(GBps)));
-  add_comment(text, contention_text(table), style);
-  for (const std::string& note : table.notes) add_comment(text, note, style);
-  return text;
+Answer collective_answer(const CollectiveTable& table) {
+  Answer answer{head_of(table)};
+  answer.add({"",
+              {rows_table(table),
+               AnswerLine{"Columns as of nccl-tests: size in bytes, count in elements, time in us, "
+                          "bandwidths in GB/s."}}});
+  AnswerSection notes;
+  for (const std::string& note : table.notes) notes.blocks.emplace_back(AnswerLine{note});
+  answer.add(std::move(notes));
+  return answer;
 }
 
 std::string collective_json(const CollectiveTable& table) {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/base/prediction.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/network/collective_request.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -49,8 +49,8 @@ struct CollectiveTable {
 [[nodiscard]] std::variant<CollectiveTable, Infeasible> collective_table(
     const CollectiveRequest& request);
 
-/// Like the table of nccl-tests, within 80 columns.
-[[nodiscard]] std::string collective_text(const CollectiveTable& table, const TextStyle& style);
+/// The columns of nccl-tests under what they say. @pre a row
+[[nodiscard]] Answer collective_answer(const CollectiveTable& table);
 /// {schema: "collective/1", ...}
 [[nodiscard]] std::string collective_json(const CollectiveTable& table);
 /// A header row and a row per size, RFC 4180.

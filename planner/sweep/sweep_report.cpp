@@ -2,9 +2,11 @@
 #include "planner/sweep/sweep_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/text/format.hpp"
@@ -71,53 +73,89 @@ std::string short_name(const std::string& path, const std::vector<std::string>& 
   return std::count_if(all.begin(), all.end(), ends_like) > 1 ? path : name;
 }
 
-/// As many columns as fit, from the left.
-std::string table_text(const std::vector<std::vector<std::string>>& columns,
-                       const TextStyle& style) {
-  int width = 0;
-  std::vector<TextTable::Align> aligns;
-  for (const auto& column : columns) {
-    int widest = 0;
-    for (const std::string& cell : column) widest = std::max(widest, display_width(cell));
-    width += widest + 2;
-    if (width > style.width) break;
-    aligns.push_back(TextTable::Align::right);
+/// The points that are best by the first metric.
+struct BestPoints {
+  std::vector<std::string> metrics;
+  std::vector<std::string> columns;
+  std::vector<std::vector<SweepCell>> rows;  ///< best first
+  bool most = false;                         ///< more is better
+
+  [[nodiscard]] std::string title() const { return (most ? "Most " : "Least ") + metrics.front(); }
+  [[nodiscard]] std::size_t metric_column(std::size_t metric) const {
+    return columns.size() - metrics.size() + metric;
   }
-  if (aligns.empty()) return {};
-  TextTable table(aligns);
-  for (std::size_t row = 0; row < columns.front().size(); ++row) {
-    std::vector<std::string> cells;
-    for (std::size_t c = 0; c < aligns.size(); ++c) cells.push_back(columns[c][row]);
+};
+
+BestPoints best_points(const SweepStore& store) {
+  BestPoints best;
+  best.metrics = Json::parse(store.header_value("metrics")).get<std::vector<std::string>>();
+  best.columns = store.columns();
+  best.most = more_is_better(best.metrics.front());
+  best.rows = store.first_by(best.metrics.front(), best.most, shown_rows);
+  return best;
+}
+
+AnswerTable best_table(const BestPoints& best) {
+  AnswerTable table;
+  table.tight = true;
+  std::vector<std::size_t> shown{0};
+  for (std::size_t c = fixed_columns; c < best.columns.size(); ++c) shown.push_back(c);
+  for (const std::size_t c : shown)
+    table.columns.push_back(number_column(short_name(best.columns[c], best.columns)));
+  for (const auto& row : best.rows) {
+    std::vector<AnswerCell> cells;
+    for (const std::size_t c : shown) cells.emplace_back(readable(row[c]));
     table.add(std::move(cells));
   }
-  return table.text(style);
+  return table;
 }
 
-std::string best_text(const SweepStore& store, const TextStyle& style) {
-  const std::vector<std::string> names = store.columns();
-  const auto metrics = Json::parse(store.header_value("metrics")).get<std::vector<std::string>>();
-  const bool most = more_is_better(metrics.front());
-  const auto rows = store.first_by(metrics.front(), most, shown_rows);
-  if (rows.empty() && store.counts().ok > 0)
-    return "\n" + metrics.front() + " is unknown at every point, so none is best\n";
-  if (rows.empty()) return {};
-  std::vector<std::vector<std::string>> columns;
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    if (c > 0 && c < fixed_columns) continue;
-    columns.push_back({short_name(names[c], names)});
-    for (const auto& row : rows) columns.back().push_back(readable(row[c]));
+std::vector<std::string> settings_of(const BestPoints& best) {
+  std::vector<std::string> settings;
+  for (std::size_t c = fixed_columns; !best.rows.empty() && c < best.metric_column(0); ++c)
+    settings.push_back(best.columns[c] + "=" + plain(best.rows.front()[c]));
+  return settings;
+}
+
+/// Metrics of the best point; the ends of a band stand beside what they are of.
+std::vector<HeadFigure> figures_of(const BestPoints& best) {
+  std::vector<HeadFigure> figures;
+  for (std::size_t m = 0; m < best.metrics.size() && figures.size() < 4; ++m) {
+    const std::string& path = best.metrics[m];
+    const auto* number = std::get_if<double>(&best.rows.front()[best.metric_column(m)]);
+    if (number == nullptr || path == "step.low_s" || path == "step.high_s") continue;
+    figures.push_back({short_name(path, best.columns), quantity_text(path, *number)});
   }
-  return "\n" + toned((most ? "Most " : "Least ") + metrics.front(), Tone::strong, style) + "\n" +
-         table_text(columns, style);
+  return figures;
 }
 
-std::string refusals_text(const SweepStore& store, const TextStyle& style) {
-  const auto refusals = store.refusals();
-  if (refusals.empty()) return {};
-  TextTable table{{TextTable::Align::right, TextTable::Align::left}};
-  table.add({"count", "why"});
-  for (const auto& [why, count] : refusals) table.add({with_thousands(count), escaped(why)});
-  return "\n" + toned("Without an answer", Tone::strong, style) + "\n" + table.text(style);
+AnswerHead head_of(const SweepStore& store, const BestPoints& best) {
+  const SweepCounts counts = store.counts();
+  AnswerHead head;
+  head.subject = fmt::format("Sweep of {} points", with_thousands(counts.points));
+  head.made_by = store.header_value("engine");
+  head.words =
+      fmt::format("{} OF {} RUN", with_thousands(counts.ok), with_thousands(counts.points));
+  if (counts.ok == 0) {
+    head.verdict = Verdict::no;
+    head.words = "NO POINT RUNS";
+    head.sentence = "No point has an answer: " + counts_text(counts) + ".";
+  } else if (best.rows.empty()) {
+    head.sentence = best.metrics.front() + " is unknown at every point, so none is best.";
+  } else {
+    head.figures = figures_of(best);
+    head.sentence = fmt::format("{}: {} at {}.", best.title(), head.figures.front().value,
+                                escaped(fmt::format("{}", fmt::join(settings_of(best), ", "))));
+  }
+  if (head.figures.empty()) head.figures = {{"run", with_thousands(counts.ok)}};
+  return head;
+}
+
+AnswerTable refusals_table(const SweepStore& store) {
+  AnswerTable table{{number_column("count"), words_column("why")}};
+  for (const auto& [why, count] : store.refusals())
+    table.add({with_thousands(count), escaped(why)});
+  return table;
 }
 
 }  // namespace
@@ -182,11 +220,18 @@ void sweep_json(const SweepStore& store, const TextSink& sink) {
   buffer.pass_on(true);
 }
 
-std::string sweep_text(const SweepStore& store, const TextStyle& style) {
+Answer sweep_answer(const SweepStore& store) {
   store.check_rows();
-  const SweepCounts counts = store.counts();
-  return hanging("Sweep: ", counts_text(counts) + ", " + store.header_value("engine"), style) +
-         refusals_text(store, style) + best_text(store, style);
+  const BestPoints best = best_points(store);
+  Answer answer{head_of(store, best)};
+  answer.add("", AnswerLine{counts_text(store.counts())});
+  answer.add("Without an answer", refusals_table(store));
+  answer.add(best.title(), best_table(best));
+  return answer;
+}
+
+std::vector<std::string> best_settings(const SweepStore& store) {
+  return settings_of(best_points(store));
 }
 
 }  // namespace foretrain

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/sweep/sweep_store.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -19,7 +19,9 @@ void sweep_csv(const SweepStore& store, const TextSink& sink);
 /// JSON, schema sweep/1, one line per point.
 void sweep_json(const SweepStore& store, const TextSink& sink);
 /// Counts, why points were refused, and the points that are best by the first metric.
-[[nodiscard]] std::string sweep_text(const SweepStore& store, const TextStyle& style);
+[[nodiscard]] Answer sweep_answer(const SweepStore& store);
+/// "KEY=VALUE" of the keys that varied, at the best point; none where no point is best.
+[[nodiscard]] std::vector<std::string> best_settings(const SweepStore& store);
 /// "61,200 ok, 38,000 infeasible, 800 invalid, 0 failed, 0 missing of 100,000 points"
 [[nodiscard]] std::string counts_text(const SweepCounts& counts);
 

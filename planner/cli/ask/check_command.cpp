@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "planner/check/check.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/check_command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
@@ -32,6 +33,7 @@ struct CheckOptions {
   std::string sarif;
   bool update = false;
   bool github = false;
+  AnswerOutput output;  ///< of it the page and --brief
 };
 
 bool is_yaml(const fs::path& file) {
@@ -122,9 +124,10 @@ void append_step_summary(const std::string& markdown) {
   if (!summary) throw UsageError(std::string("cannot write ") + file);
 }
 
-void write_reports(const std::vector<CheckedScenario>& all, const CheckOptions& options) {
+void write_reports(const std::vector<CheckedScenario>& all, const Answer& answer,
+                   const CheckOptions& options) {
   if (!options.junit.empty()) write_file(options.junit, check_junit(all));
-  if (!options.markdown.empty()) write_file(options.markdown, check_markdown(all));
+  if (!options.markdown.empty()) write_file(options.markdown, answer_markdown(answer));
   if (!options.sarif.empty()) write_file(options.sarif, check_sarif(all));
 }
 
@@ -140,13 +143,11 @@ int run_check(const CheckOptions& options) {
     all.push_back(check_file(file, options, engine));
     if (options.update) update(all.back());
   }
-  write_reports(all, options);
-  std::string text = check_text(all, output_style());
-  if (options.github) {
-    text += check_annotations(all);
-    append_step_summary(check_markdown(all));
-  }
-  const int delivered = deliver(text);
+  const Answer answer = check_answer(all);
+  write_reports(all, answer, options);
+  if (options.github) append_step_summary(answer_markdown(answer));
+  int delivered = deliver_answer(options.output, {"check"}, [&] { return answer; });
+  if (delivered == exit_ok && options.github) delivered = deliver(check_annotations(all));
   if (delivered != exit_ok) return delivered;
   const auto any = [&](auto test) { return std::any_of(all.begin(), all.end(), test); };
   if (any([](const CheckedScenario& one) { return !one.errors.empty(); })) return exit_usage;
@@ -173,6 +174,7 @@ Command add_check_command(CLI::App& program) {
   app->add_option("--sarif", options->sarif, "Write SARIF 2.1.0 for code scanning")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::report, {"--junit", "--markdown", "--sarif"});
+  add_page_output(*app, options->output);
   app->add_flag("--github", options->github,
                 "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
   add_folder_options(*app, options->scenario.folders);

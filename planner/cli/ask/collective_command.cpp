@@ -5,10 +5,12 @@
 #include <optional>
 
 #include "models/collectives/registry.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/output_file.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/network/collective_table.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
@@ -31,9 +33,7 @@ struct CollectiveOptions {
   std::optional<std::uint64_t> seed;
   std::vector<std::string> down;
   bool step_by_step = false;
-  bool json = false;
-  bool csv = false;
-  std::string out;
+  AnswerOutput output;
 };
 
 std::vector<std::string> algorithm_names() {
@@ -121,9 +121,16 @@ int collective(const CollectiveOptions& options) {
     return exit_infeasible;
   }
   const auto& table = std::get<CollectiveTable>(result);
-  if (options.json) return deliver(collective_json(table), options.out);
-  if (options.csv) return deliver(collective_csv(table), options.out);
-  return deliver(collective_text(table, output_style()), options.out);
+  const AnswerForms forms{"collective", [&] { return collective_json(table); },
+                          [&] { return collective_csv(table); }};
+  return deliver_answer(options.output, forms, [&] {
+    Answer answer = collective_answer(table);
+    answer.head.next =
+        options.scenario.file.empty() || options.scenario.file == "-"
+            ? shell_words({"foretrain", "show", "hosts", table.request.machine.cluster.host.name})
+            : "foretrain simulate " + source_words(options.scenario);
+    return answer;
+  });
 }
 
 void add_machine_options(CLI::App& app, CollectiveOptions& options) {
@@ -193,9 +200,7 @@ Command add_collective_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_flag("--step-by-step", options->step_by_step,
                 "Rings and trees chunk by chunk, to check the one flow per edge");
-  CLI::Option* json = app->add_flag("--json", options->json, "Print JSON, schema collective/1");
-  app->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
-  add_report_output(*app, options->out);
+  add_answer_output(*app, options->output, "schema collective/1", {}, "one row per size");
   add_override_options(*app, options->scenario);
   add_root_option(*app, options->scenario, "--extends-root");
   app->footer(

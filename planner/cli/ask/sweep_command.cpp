@@ -9,10 +9,7 @@ namespace foretrain {
 namespace {
 
 void add_output_options(CLI::App& app, SweepOptions& options) {
-  auto* json = app.add_flag("--json", options.json, "Print JSON, schema sweep/1");
-  auto* csv = app.add_flag("--csv", options.csv, "Print CSV, one row per point");
-  json->excludes(csv);
-  add_report_output(app, options.out);
+  add_answer_output(app, options.output, "schema sweep/1", {}, "one row per point");
 }
 
 void add_grid_options(CLI::App& app, SweepOptions& options) {

@@ -24,6 +24,7 @@
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/sweep/sweep_store.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/sections/compose.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -265,22 +266,49 @@ PoolOptions pool_options(const SweepOptions& options, int workers) {
   return pool;
 }
 
-int deliver_result(const SweepStore& store, const SweepOptions& options) {
-  if (!options.json && !options.csv)
-    return deliver(sweep_text(store, options.out.empty() ? output_style() : TextStyle{}),
-                   options.out);
+using SweepWriter = void (*)(const SweepStore&, const TextSink&);
+
+std::string whole_of(const SweepStore& store, SweepWriter write) {
   std::string whole;
-  bool open = true;
-  const TextSink sink = [&](std::string_view text) {
-    if (options.out.empty())
+  write(store, [&](std::string_view text) {
+    whole += text;
+    return true;
+  });
+  return whole;
+}
+
+/// Rows go out as they are read where they are all that is asked for.
+int deliver_result(const SweepStore& store, const SweepOptions& options, const std::string& next) {
+  const AnswerOutput& output = options.output;
+  if ((output.json || output.csv) && !output.brief && output.html.empty() && output.out.empty()) {
+    bool open = true;
+    (output.json ? sweep_json : sweep_csv)(store, [&](std::string_view text) {
       open = write_output(text);
-    else
-      whole += text;
-    return open;
-  };
-  options.json ? sweep_json(store, sink) : sweep_csv(store, sink);
-  if (!options.out.empty()) write_file(options.out, whole);
-  return open ? int{exit_ok} : exit_closed_pipe;
+      return open;
+    });
+    return open ? int{exit_ok} : exit_closed_pipe;
+  }
+  const AnswerForms forms{"sweep", [&] { return whole_of(store, sweep_json); },
+                          [&] { return whole_of(store, sweep_csv); }};
+  return deliver_answer(output, forms, [&] {
+    Answer answer = sweep_answer(store);
+    answer.head.next = next;
+    return answer;
+  });
+}
+
+/// The forecast of the best point; a search where that is not in the scenario's own terms.
+std::string next_of(const SweepStore& store, const SweepOptions& options, const Sweep& sweep) {
+  const ScenarioOptions& scenario = options.scenario;
+  if (scenario.file == "-") return "";
+  const std::vector<std::string> best = best_settings(store);
+  const bool as_it_is = !best.empty() && sweep.question().base.left_out.empty();
+  std::vector<std::string> words{"foretrain", as_it_is ? "simulate" : "plan", scenario.file};
+  for (const auto* settings : {&scenario.overrides, &best})
+    for (const std::string& setting : *settings)
+      if (as_it_is) words.insert(words.end(), {"--set", setting});
+  for (const std::string& word : scenario.folders.arguments()) words.push_back(word);
+  return shell_words(words);
 }
 
 void tell_timing(const Progress& progress, int workers) {
@@ -318,7 +346,7 @@ int lead_sweep(const SweepOptions& options, Sweep& sweep, std::optional<MpiPlace
   collector.commit();
   if (options.timing || error_is_terminal())
     tell_timing(collector.progress(), ranks ? (place->size - 1) * workers : workers);
-  const int delivered = deliver_result(store, options);
+  const int delivered = deliver_result(store, options, next_of(store, options, sweep));
   return delivered != exit_ok ? delivered : verdict(store, collector);
 }
 
@@ -385,7 +413,7 @@ int emit_script(const SweepOptions& options) {
     throw UsageError(fmt::format("--tasks takes 1 to {}, not {}", most_shards, array.tasks));
   if (sweep.question().engine == EngineKind::path) array.points_per_s = 50.0;
   if (sweep.question().engine == EngineKind::event) array.points_per_s = 0.2;
-  return deliver(sbatch_script(array), options.out);
+  return deliver(sbatch_script(array), options.output.out);
 }
 
 }  // namespace
@@ -413,7 +441,8 @@ int run_sweep_merge(const std::vector<std::string>& files) {
 
 int run_sweep_export(const std::string& file, const SweepOptions& options) {
   const SweepStore store(file);
-  const int delivered = deliver_result(store, options);
+  const int delivered =
+      deliver_result(store, options, shell_words({"foretrain", "sweep", "export", file, "--csv"}));
   if (delivered != exit_ok) return delivered;
   return store.counts().complete() ? exit_ok : exit_partial;
 }

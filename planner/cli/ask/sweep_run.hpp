@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 
 namespace foretrain {
@@ -16,15 +17,13 @@ struct SweepOptions {
   std::string metrics;
   std::string shard;
   std::string db;
-  std::string out;
   std::string emit;
+  AnswerOutput output;
   std::optional<int> workers;
   std::optional<int> tasks;
   std::optional<double> timeout;
   bool resume = false;
   bool retry = false;
-  bool json = false;
-  bool csv = false;
   bool timing = false;
 };
 

@@ -171,9 +171,9 @@ TEST_CASE("check reports: the memory table has the parts, and they add up to the
   stage.activations += grown;
   stage.peak += grown;
   more.prediction.memory->peak += grown;
-  const std::string markdown =
-      check_markdown({check_scenario("a.yaml", more, baseline_of(fixtures::fitting()), 1e-6)});
-  CHECK(markdown.find("Where the memory of the heaviest stage went:") != std::string::npos);
+  const std::string markdown = answer_markdown(
+      check_answer({check_scenario("a.yaml", more, baseline_of(fixtures::fitting()), 1e-6)}));
+  CHECK(markdown.find("Where the memory of the heaviest stage went: a.yaml") != std::string::npos);
   CHECK(markdown.find("| activations | ") != std::string::npos);
   CAPTURE(markdown);
   CHECK(markdown.find("| +0.5 GiB |") != std::string::npos);
@@ -191,13 +191,13 @@ TEST_CASE("check reports: tables, XML and annotations say what moved", "[check]"
   const std::vector<CheckedScenario> all{
       check_scenario("ok.yaml", fixtures::fitting(), baseline_of(fixtures::fitting()), 0.0),
       check_scenario("a.yaml", slower, baseline_of(fixtures::fitting()), 1e-6), broken};
-  const std::string text = check_text(all, {});
+  const std::string text = answer_text(check_answer(all));
   CHECK(text.find("PASS   ok.yaml") != std::string::npos);
   CHECK(text.find("FAIL   a.yaml") != std::string::npos);
   CHECK(text.find("ERROR  b<&>.yaml") != std::string::npos);
   CHECK(text.find("1 of 3 scenarios pass") != std::string::npos);
-  const std::string markdown = check_markdown(all);
-  CHECK(markdown.find("| `step.time_s` | ") != std::string::npos);
+  const std::string markdown = answer_markdown(check_answer(all));
+  CHECK(markdown.find("| step.time_s | ") != std::string::npos);
   CHECK(markdown.find("| tensor | ") != std::string::npos);
   CHECK(markdown.find("| +500 ms |") != std::string::npos);
   const std::string junit = check_junit(all);

@@ -55,7 +55,7 @@ job 4 "${request[@]}"
 has sent 'https://gitlab.example/api/v4/projects/3/merge_requests/7/notes'
 has sent 'PRIVATE-TOKEN: secret'
 # shellcheck disable=SC2016  # a code span
-has body '| `memory.peak_bytes` | 58.9 GiB | 60.6 GiB | +2.99 % |'
+has body '| **memory.peak_bytes** | 60.6 GiB | was 58.9 GiB (+3.0 %) |'
 lacks out secret
 
 # GitLab may be away: the result of the check stands.

@@ -73,6 +73,19 @@ for asked in "--only time" --accuracy --ablations "--only time --peers"; do
   is_narrow out
   has out "Next: foretrain validate"
 done
+mkdir kept
+sed '/^# yaml-language-server/d' "$scenario" > kept/run.yaml
+# What moved is accepted by the command that is named.
+for verdict in FAIL PASS; do
+  "$program" check kept --brief > out || true
+  is_narrow out
+  has out "baselines: $verdict"
+  sed -n 's#^Next: foretrain #"$program" #p' out > copied.sh
+  program=$program bash copied.sh > copied 2> copied_err || fail "check: $(cat copied.sh copied_err)"
+done
+follow sweep "$scenario" --vary parallel.zero=1,2,3
+follow collective --hosts 2 --sizes 1MiB,1GiB
+follow collective --scenario "$scenario" --sizes 1GiB
 follow validate --only time --source kort
 run 0 sensitivity "$scenario" --brief
 run 0 cluster "$root/scenarios/clusters/lab.yaml" --brief

@@ -66,16 +66,16 @@ TEST_CASE("collective table: bandwidths are those of nccl-tests", "[planner][col
 TEST_CASE("collective table: the text is narrow and speaks like nccl-tests",
           "[planner][collective]") {
   CollectiveRequest request = h100_request(2, "8B:16GiB");
-  const std::string text = collective_text(table_of(request), {});
-  CHECK_THAT(text, Contains("# all-reduce, 16 ranks, nccl over gpudirect-rdma"));
-  CHECK_THAT(text, Contains("(elements)"));
-  CHECK_THAT(text, Contains(" 17179869184  4294967296  float  sum   -1 "));
-  CHECK_THAT(text, Contains("# Avg bus bandwidth"));
+  const std::string text = answer_text(collective_answer(table_of(request)));
+  CHECK_THAT(text, Contains("all-reduce, 16 ranks: ") && Contains("nccl over gpudirect-rdma"));
+  CHECK_THAT(text, Contains("count in elements"));
+  CHECK_THAT(text, Contains(" 17179869184 4294967296 float sum   -1 "));
+  CHECK_THAT(text, Contains("Avg bus bandwidth"));
   std::istringstream lines{text};
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
   request.op = CollectiveOp::broadcast;
   request.root = 3;
-  CHECK_THAT(collective_text(table_of(request), {}), Contains("float none    3"));
+  CHECK_THAT(answer_text(collective_answer(table_of(request))), Contains("float none    3"));
 }
 
 TEST_CASE("collective table: JSON and CSV say the same", "[planner][collective]") {

@@ -252,7 +252,7 @@ TEST_CASE("sweep reports: CSV, JSON and text show the rows that there are", "[sw
   CHECK(tree["rows"][0]["parallel.tensor"] == 2);
   CHECK(tree["rows"][0]["step.time_s"].get<double>() == sweep.forecast(2).metrics[0]);
   CHECK(tree["rows"][1]["mfu"].is_null());
-  const std::string shown = sweep_text(store, {});
+  const std::string shown = answer_text(sweep_answer(store));
   CHECK(shown.find("1 ok, 0 infeasible, 1 invalid, 0 failed, 6 missing of 8 points") !=
         std::string::npos);
   CHECK(shown.find("Least step.time_s") != std::string::npos);
@@ -269,7 +269,7 @@ TEST_CASE("sweep tables: what is better when there is more of it comes most firs
   store.commit();
   const auto rows = store.first_by("mfu", true, 10);
   REQUIRE(rows.size() >= 2);
-  const std::string shown = sweep_text(store, {});
+  const std::string shown = answer_text(sweep_answer(store));
   CHECK(shown.find("Most mfu") != std::string::npos);
   const auto least = store.first_by("step.time_s", false, 10);
   // The batch is one, so that the fastest point has the most MFU.

@@ -11,7 +11,7 @@ has out "Examples:"
 run 0 collective --op all_reduce --sizes 8B:16GiB --hosts 4 --host dgx-h100 --fabric ib-ndr
 is_empty err
 is_narrow out
-for part in "32 ranks" "(elements)" "tree/LL" "ring/Simple" "Avg bus bandwidth" "as fast as alone"; do
+for part in "32 ranks" "count in elements" "tree/LL" "ring/Simple" "Avg bus bandwidth" "alone on an idle fabric"; do
   has out "$part"
 done
 cp out first

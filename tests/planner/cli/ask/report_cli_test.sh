@@ -45,12 +45,15 @@ run 0 procure --cluster "$scenario" "$small" --workload "$small" --html procure.
 run 0 cluster "$root/scenarios/clusters/smallest.yaml" --html cluster.html
 run 0 serve "$root/scenarios/serving/gpt-oss-120b-1xh100.yaml" --html serve.html
 run 0 validate --only time --source sc21 --html validate.html
+run 0 sweep "$small" --vary parallel.zero=1,2,3 --html sweep.html
+run 0 collective --hosts 2 --sizes 1MiB,1GiB --html collective.html
+run 4 check hostile.yaml --html check.html
 run 0 simulate "$small" --gantt --html chart.html
 has out "one optimizer step"
 has chart.html "default-src 'none'"
 run 0 fit "$small" --html -
 has out "</html>"
-static="fit plan solve sensitivity goodput procure cluster serve validate"
+static="fit plan solve sensitivity goodput procure cluster serve validate sweep collective check"
 for page in $static; do
   has "$page.html" "default-src 'none'"
   lacks "$page.html" "<script"

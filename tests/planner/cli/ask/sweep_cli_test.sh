@@ -17,7 +17,7 @@ is_narrow out
 
 run 0 sweep "$scenario" "${grid[@]}" --metrics mfu
 has out 'Most mfu'
-awk '/^Most mfu/ { getline; rows = 1; next } rows && NF { if (last != "" && $NF > last) exit 1; last = $NF }' out ||
+awk '/^Most mfu$/ { getline; rows = 1; next } rows && NF { if (last != "" && $NF > last) exit 1; last = $NF }' out ||
   fail 'MFU is not sorted best first'
 
 run 0 sweep "$scenario" "${grid[@]}" --metrics run.goodput

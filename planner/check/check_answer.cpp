@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/answer/quantity.hpp"
+#include "planner/check/check.hpp"
+#include "planner/check/check_groups.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
+#include "scenarios/yaml/safe_text.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr std::size_t shown_violations = 12;
+constexpr std::size_t shown_figures = 4;
+constexpr std::string_view step_prefix = "step.breakdown.";
+constexpr std::string_view stage_prefix = "memory.stages.";
+
+/// Sums of a stage's parts.
+bool is_stage_sum(std::string_view path) {
+  return path.ends_with(".peak_bytes") || path.ends_with(".allocated_bytes");
+}
+
+AnswerTable moved_table(const char* what) {
+  return {{words_column(what), number_column("baseline"), number_column("now"),
+           number_column("change")}};
+}
+
+/// What the parts under `prefix` moved, largest first: they sum to what their total moved.
+template <class Amount>
+AnswerTable parts_table(const CheckedScenario& checked, std::string_view prefix,
+                        const Amount& amount) {
+  std::vector<Drift> parts;
+  for (const Drift& moved : checked.drifts)
+    if (moved.path.starts_with(prefix) && moved.before && moved.after && !is_stage_sum(moved.path))
+      parts.push_back(moved);
+  std::stable_sort(parts.begin(), parts.end(), [](const Drift& a, const Drift& b) {
+    return std::abs(*a.after - *a.before) > std::abs(*b.after - *b.before);
+  });
+  AnswerTable table = moved_table("part");
+  for (const Drift& part : parts) {
+    const std::string name = part.path.substr(part.path.rfind('.') + 1);
+    const double moved = *part.after - *part.before;
+    table.add({name.substr(0, name.rfind('_')), quantity_text(part.path, part.before),
+               quantity_text(part.path, part.after),
+               (moved < 0.0 ? "-" : "+") + amount(std::abs(moved))});
+  }
+  return table;
+}
+
+AnswerTable numbers_table(const CheckedScenario& checked) {
+  AnswerTable table = moved_table("number");
+  for (const Drift& moved : checked.drifts) {
+    if (moved.path.starts_with(step_prefix)) continue;
+    if (moved.path.starts_with(stage_prefix) && !is_stage_sum(moved.path)) continue;
+    const auto relative = moved.change();
+    table.add({moved.path, quantity_text(moved.path, moved.before),
+               quantity_text(moved.path, moved.after),
+               relative ? fmt::format("{:+.2f} %", 100.0 * *relative) : "-"});
+  }
+  return table;
+}
+
+/// Tables of what moved, and the parts that moved it: for pages and pull requests.
+void add_tables(const CheckedScenario& checked, Answer& answer) {
+  const std::string of = ": " + escaped(checked.file);
+  answer.add("What moved" + of, numbers_table(checked), AnswerPlace::pages);
+  answer.add(
+      "Where the memory of the heaviest stage went" + of,
+      parts_table(checked, stage_prefix, [](double moved) { return bytes_text(Bytes{moved}); }),
+      AnswerPlace::pages);
+  answer.add(
+      "Where the step's time went" + of,
+      parts_table(checked, step_prefix, [](double moved) { return seconds_text(Seconds{moved}); }),
+      AnswerPlace::pages);
+}
+
+/// What is wrong, a line each.
+AnswerSection wrong_section(const CheckedScenario& checked) {
+  AnswerSection section{escaped(checked.file)};
+  for (const Diagnostic& error : checked.errors)
+    section.blocks.emplace_back(AnswerLine{error.text()});
+  const std::size_t count = checked.violations.size();
+  for (std::size_t i = 0; i < std::min(count, shown_violations); ++i)
+    section.blocks.emplace_back(
+        AnswerLine{checked.violations[i].message,
+                   fmt::format("{}: ", violation_name(checked.violations[i].kind)), Tone::bad});
+  if (count > shown_violations)
+    section.blocks.emplace_back(AnswerLine{fmt::format("and {} more", count - shown_violations)});
+  return section;
+}
+
+AnswerCell word_of(const CheckedScenario& checked) {
+  if (!checked.errors.empty()) return {"ERROR", Tone::bad};
+  return checked.pass() ? AnswerCell{"PASS", Tone::good} : AnswerCell{"FAIL", Tone::bad};
+}
+
+/// Accepts what moved, looks for a plan that keeps what is broken, or shows what passed.
+std::string next_of(const std::vector<CheckedScenario>& all) {
+  std::vector<std::string> moved{"foretrain", "check"};
+  for (const CheckedScenario& checked : all) {
+    if (!checked.errors.empty()) return "";
+    for (const Violation& violation : checked.violations)
+      if (violation.kind == Violation::Kind::budget ||
+          violation.kind == Violation::Kind::infeasible)
+        return shell_words({"foretrain", "plan", checked.file});
+    if (!checked.pass()) moved.push_back(checked.file);
+  }
+  if (moved.size() == 2) return shell_words({"foretrain", "simulate", all.front().file});
+  moved.emplace_back("--update");
+  return shell_words(moved);
+}
+
+/// What leads among the numbers that moved.
+void add_moved_figures(const CheckedScenario& checked, AnswerHead& head) {
+  for (const DriftGroup& group : grouped(checked.drifts)) {
+    if (head.figures.size() == shown_figures) return;
+    const Drift& lead = group.lead;
+    const auto relative = lead.change();
+    head.figures.push_back(
+        {lead.path, quantity_text(lead.path, lead.after), "",
+         "was " + quantity_text(lead.path, lead.before) +
+             (relative ? fmt::format(" ({:+.1f} %)", 100.0 * *relative) : std::string())});
+  }
+}
+
+AnswerHead head_of(const std::vector<CheckedScenario>& all) {
+  AnswerHead head;
+  const auto count = [&](auto test) { return std::count_if(all.begin(), all.end(), test); };
+  const auto passed = count([](const CheckedScenario& one) { return one.pass(); });
+  const auto broken = count([](const CheckedScenario& one) { return !one.errors.empty(); });
+  const bool pass = passed == static_cast<std::ptrdiff_t>(all.size());
+  head.subject = "Forecasts against budgets and baselines";
+  head.verdict = pass ? Verdict::safe : Verdict::no;
+  head.words = pass ? "PASS" : broken > 0 ? "ERROR" : "FAIL";
+  head.sentence = fmt::format("{} of {} scenarios pass.", passed, all.size());
+  if (broken > 0) head.sentence += fmt::format(" {} cannot be read.", broken);
+  head.figures.push_back({"pass", fmt::format("{} of {}", passed, all.size())});
+  for (const CheckedScenario& checked : all) add_moved_figures(checked, head);
+  head.next = next_of(all);
+  return head;
+}
+
+}  // namespace
+
+Answer check_answer(const std::vector<CheckedScenario>& all) {
+  Answer answer{head_of(all)};
+  AnswerTable table{{words_column(), words_column()}};
+  for (const CheckedScenario& checked : all) {
+    table.add({word_of(checked), escaped(checked.file)});
+    if (!checked.pass()) answer.add(wrong_section(checked));
+  }
+  for (const CheckedScenario& checked : all) add_tables(checked, answer);
+  answer.add("Scenarios", std::move(table));
+  return answer;
+}
+
+}  // namespace foretrain
