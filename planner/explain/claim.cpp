@@ -95,54 +95,60 @@ ClaimCheck check_claim(const Report& report, const Claim& claim, AttentionFlops 
   return check;
 }
 
-std::string claim_text(const ClaimCheck& c, const TextStyle& style) {
+namespace {
+
+Verdict head_verdict(ClaimVerdict verdict) {
+  if (verdict == ClaimVerdict::plausible) return Verdict::safe;
+  return verdict == ClaimVerdict::ambitious ? Verdict::at_risk : Verdict::no;
+}
+
+AnswerHead claim_head(const ClaimCheck& c) {
+  AnswerHead head;
+  head.subject = "Claim";
+  head.verdict = head_verdict(c.verdict);
+  head.words = name_of(c.verdict);
+  for (char& letter : head.words)
+    letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  head.sentence = fmt::format("{} tokens on {} {} in {} is {}: it needs an MFU of {}.",
+                              count_text(c.tokens), with_thousands(c.gpus), c.device,
+                              duration_text(c.duration), name_of(c.verdict), percent_text(c.mfu));
+  head.figures = {{"MFU needed", percent_text(c.mfu)},
+                  {"published", percent_text(c.best_published), "", "at most"}};
+  if (c.forecast_mfu)
+    head.figures.push_back({"forecast", percent_text(*c.forecast_mfu), "",
+                            "takes " + duration_text(c.duration * (c.mfu / *c.forecast_mfu))});
+  return head;
+}
+
+}  // namespace
+
+Answer claim_answer(const ClaimCheck& c) {
   const Flop work = c.flops_per_token * c.tokens;
   const Flop offered = c.peak_per_gpu * static_cast<double>(c.gpus) * c.duration;
-  const Tone tone = c.verdict == ClaimVerdict::plausible   ? Tone::good
-                    : c.verdict == ClaimVerdict::ambitious ? Tone::warn
-                                                           : Tone::bad;
-  std::string result =
-      hanging("",
-              fmt::format("Claim: {} tokens on {} {} in {}", count_text(c.tokens),
-                          with_thousands(c.gpus), c.device, duration_text(c.duration)),
-              style);
-  result += hanging("",
-                    "Verdict: " + toned(name_of(c.verdict), tone, style) +
-                        fmt::format(", it needs an MFU of {}", percent_text(c.mfu)),
-                    style);
-  result += "\n";
   const auto note = [](bool filled, const char* from) {
     return filled ? fmt::format(" (from {})", from) : std::string();
   };
-  result += labelled("work",
-                     fmt::format("{} tokens{} x {} per token = {}", count_text(c.tokens),
-                                 note(c.tokens_from_scenario, "the scenario"),
-                                 flop_text(c.flops_per_token), flop_text(work)),
-                     style);
-  result +=
-      labelled("offered",
-               fmt::format("{} GPUs{} x {} dense {} x {}{} = {}", with_thousands(c.gpus),
-                           note(c.gpus_from_scenario, "the scenario"), rate_text(c.peak_per_gpu),
-                           c.precision, duration_text(c.duration),
-                           note(c.duration_from_forecast, "the forecast"), flop_text(offered)),
-               style);
-  result += labelled(
-      "MFU needed",
-      fmt::format("{} / {} = {}", flop_text(work), flop_text(offered), percent_text(c.mfu)), style);
-  result += labelled("convention", c.convention, style);
-  result += labelled(
-      "published",
-      fmt::format("at most {} ({})", percent_text(c.best_published), c.best_published_source),
-      style);
-  if (c.forecast_mfu) {
-    const Seconds forecast = c.duration * (c.mfu / *c.forecast_mfu);
-    result += labelled("forecast",
-                       fmt::format("this scenario's plan reaches {}; at that MFU it "
-                                   "takes {}",
-                                   percent_text(*c.forecast_mfu), duration_text(forecast)),
-                       style);
-  }
-  return result;
+  AnswerFacts facts;
+  facts.add("work", fmt::format("{} tokens{} x {} per token = {}", count_text(c.tokens),
+                                note(c.tokens_from_scenario, "the scenario"),
+                                flop_text(c.flops_per_token), flop_text(work)));
+  facts.add("offered",
+            fmt::format("{} GPUs{} x {} dense {} x {}{} = {}", with_thousands(c.gpus),
+                        note(c.gpus_from_scenario, "the scenario"), rate_text(c.peak_per_gpu),
+                        c.precision, duration_text(c.duration),
+                        note(c.duration_from_forecast, "the forecast"), flop_text(offered)));
+  facts.add("MFU needed",
+            fmt::format("{} / {} = {}", flop_text(work), flop_text(offered), percent_text(c.mfu)));
+  facts.add("convention", c.convention);
+  facts.add("published", fmt::format("at most {} ({})", percent_text(c.best_published),
+                                     c.best_published_source));
+  if (c.forecast_mfu)
+    facts.add("forecast", fmt::format("this scenario's plan reaches {}; at that MFU it takes {}",
+                                      percent_text(*c.forecast_mfu),
+                                      duration_text(c.duration * (c.mfu / *c.forecast_mfu))));
+  Answer answer{claim_head(c)};
+  answer.add("", std::move(facts));
+  return answer;
 }
 
 std::string claim_json(const ClaimCheck& c) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -62,7 +62,7 @@ struct PublishedMfu {
 };
 [[nodiscard]] PublishedMfu published_mfu(Architecture architecture, Precision precision);
 
-[[nodiscard]] std::string claim_text(const ClaimCheck& check, const TextStyle& style);
+[[nodiscard]] Answer claim_answer(const ClaimCheck& check);
 [[nodiscard]] std::string claim_json(const ClaimCheck& check);
 
 }  // namespace foretrain

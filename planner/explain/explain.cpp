@@ -240,12 +240,10 @@ ExplainAnswer explain(const Report& report, const std::string& quantity) {
                    nearest_hint(quantity, known_quantities(report, tree)));
 }
 
-std::string quantities_text(const Report& report, const TextStyle& style) {
-  constexpr int roomy = 110;  // columns from which the meaning fits beside the value
+Answer quantities_answer(const Report& report, const std::string& source) {
   const Json tree = prediction_tree(report);
-  using Align = TextTable::Align;
-  TextTable brief{{Align::left, Align::right}};
-  TextTable full{{Align::left, Align::right, Align::left}};
+  AnswerTable table{{words_column(), number_column(), words_column()}};
+  table.tight = true;
   const std::string heaviest =
       report.prediction.memory ? std::to_string(report.prediction.memory->peak_stage) : "0";
   for (const ForecastQuantity& row : quantities().rows()) {
@@ -255,17 +253,22 @@ std::string quantities_text(const Report& report, const TextStyle& style) {
       path.replace(star, 1, heaviest);
     const Json* value = find_path(tree, path);
     if (value == nullptr ? row.left_out : value->is_string()) continue;  // texts explain themselves
-    const std::string text = value ? shown(path, *value) : "unknown";
-    brief.add({path, text});
-    full.add({path, text, std::string(row.meaning)});
+    table.add({path, value ? shown(path, *value) : "unknown", std::string(row.meaning)});
   }
-  const std::string result = hanging(
-      "",
+  Answer answer;
+  answer.head.subject = report.scenario.job.name;
+  answer.head.made_by = name_of(report.prediction.engine);
+  answer.head.words = fmt::format("{} QUANTITIES", table.rows.size());
+  answer.head.sentence =
       "Quantities of this forecast. foretrain explain SCENARIO QUANTITY shows what one is and "
       "where it comes from; other stages, groups (step.breakdown) and scenario keys "
-      "(parallel.tensor) work too.",
-      style);
-  return result + "\n" + (style.width < roomy ? brief : full).text(style);
+      "(parallel.tensor) work too.";
+  for (const char* const path : {"step.time_s", "mfu", "memory.peak_bytes"})
+    if (const Json* value = find_path(tree, path))
+      answer.head.figures.push_back({path, shown(path, *value)});
+  if (!source.empty()) answer.head.next = "foretrain explain " + source + " step";
+  answer.add("", std::move(table));
+  return answer;
 }
 
 std::string quantities_json(const Report& report) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -34,11 +34,12 @@ struct ExplainAnswer {
 /// @throws UsageError with the nearest name when there is no such quantity.
 [[nodiscard]] ExplainAnswer explain(const Report& report, const std::string& quantity);
 
-[[nodiscard]] std::string explain_text(const ExplainAnswer& answer, const TextStyle& style);
+/// @param source words that read the scenario again; empty: nothing comes next
+[[nodiscard]] Answer explain_answer(const ExplainAnswer& explained, const std::string& source = {});
 [[nodiscard]] std::string explain_json(const ExplainAnswer& answer);
 
 /// Every quantity that explain() knows for this report, with its value and meaning.
-[[nodiscard]] std::string quantities_text(const Report& report, const TextStyle& style);
+[[nodiscard]] Answer quantities_answer(const Report& report, const std::string& source = {});
 /// The same as a JSON list of {quantity, value, meaning}.
 [[nodiscard]] std::string quantities_json(const Report& report);
 

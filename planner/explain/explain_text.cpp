@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "planner/explain/explain.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -14,40 +17,57 @@ std::string short_origin(const std::string& origin) {
   return std::filesystem::path(origin).filename().string();
 }
 
-std::string constants_text(const ExplainAnswer& answer, const TextStyle& style) {
-  if (answer.constants.empty()) return {};
-  std::string result = "\n" + toned("Constants", Tone::strong, style) + "\n";
+AnswerFacts constants_facts(const ExplainAnswer& answer) {
+  AnswerFacts facts;
+  facts.label_columns = 13;
   for (const auto& [name, p] : answer.constants) {
     std::string text = std::string(name_of(p.trust)) + ": ";
     text += p.source.empty() ? "source not stated" : p.source;
     if (!p.date.empty()) text += ", " + p.date;
     text += p.error < 0.0 ? ", error not known" : ", median error " + percent_text(p.error);
-    result += labelled(name, text, style, 13);
+    facts.add(name, std::move(text));
   }
-  return result;
+  return facts;
+}
+
+AnswerHead head_of(const ExplainAnswer& answer, const std::string& source) {
+  AnswerHead head;
+  head.subject = answer.path;
+  head.words = answer.value.empty() ? fmt::format("{} PARTS", answer.parts.size()) : answer.value;
+  head.sentence = answer.meaning;
+  if (!answer.value.empty())
+    head.figures.push_back(
+        {"value", answer.value, "",
+         answer.exact == answer.value || answer.exact == "null" ? std::string() : answer.exact});
+  for (const auto& [name, value] : answer.parts)
+    if (answer.value.empty() && head.figures.size() < 4) head.figures.push_back({name, value});
+  if (source.empty()) return head;
+  head.next = "foretrain explain " + source;
+  for (const ExplainInput& input : answer.inputs)
+    if (input.origin == "forecast") {
+      head.next += " " + shell_word(input.path);
+      break;
+    }
+  return head;
 }
 
 }  // namespace
 
-std::string explain_text(const ExplainAnswer& answer, const TextStyle& style) {
-  using Align = TextTable::Align;
-  std::string result = toned(answer.path, Tone::strong, style);
-  if (!answer.value.empty()) result += " = " + answer.value;
-  if (!answer.exact.empty() && answer.exact != answer.value) result += "  (" + answer.exact + ")";
-  result = hanging("", result, style) + labelled("meaning", answer.meaning, style, 10);
-  if (!answer.formula.empty()) result += labelled("formula", answer.formula, style, 10);
-  if (!answer.parts.empty()) {
-    TextTable table{{Align::left, Align::right}};
-    for (const auto& [name, value] : answer.parts) table.add({name, value});
-    result += "\n" + toned("Parts", Tone::strong, style) + "\n" + table.text(style);
-  }
-  if (!answer.inputs.empty()) {
-    TextTable table{{Align::left, Align::left, Align::left}};
-    for (const ExplainInput& input : answer.inputs)
-      table.add({input.path, input.value, short_origin(input.origin)});
-    result += "\n" + toned("Computed from", Tone::strong, style) + "\n" + table.text(style);
-  }
-  return result + constants_text(answer, style);
+Answer explain_answer(const ExplainAnswer& explained, const std::string& source) {
+  Answer answer{head_of(explained, source)};
+  AnswerFacts facts;
+  facts.label_columns = 10;
+  if (!explained.formula.empty()) facts.add("formula", explained.formula);
+  answer.add("", std::move(facts));
+  AnswerTable parts{{words_column(), number_column()}};
+  for (const auto& [name, value] : explained.parts) parts.add({name, value});
+  answer.add("Parts", std::move(parts));
+  AnswerTable inputs{{words_column(), words_column(), words_column()}};
+  for (const ExplainInput& input : explained.inputs)
+    inputs.add({input.path, input.value, short_origin(input.origin)});
+  answer.add("Computed from", std::move(inputs));
+  answer.add("Constants", constants_facts(explained));
+  return answer;
 }
 
 std::string explain_json(const ExplainAnswer& answer) {

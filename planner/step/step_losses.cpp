@@ -29,26 +29,65 @@ std::string lever_text(const Lever& lever) {
                      bytes_text(lever.peak));
 }
 
-std::string table_text(const StepLosses& all, const TextStyle& style) {
-  constexpr int label_columns = 23;
-  const int cells = style.width - label_columns - 33;
-  std::string result = "  " +
-                       toned(pad_right("", label_columns) + pad_left("time", 10) +
-                                 pad_left("factor", 8) + pad_left("MFU after", 11),
-                             Tone::dim, style) +
-                       "\n";
-  const auto line = [&](const std::string& label, Seconds time, const std::string& factor,
-                        double mfu, Tone tone) {
-    std::string text = "  " + toned(pad_right(label, label_columns), tone, style) +
-                       pad_left(seconds_text(time), 10) + pad_left(factor, 8) +
-                       pad_left(percent_text(mfu), 11) + "  " + span_bar(0.0, mfu, cells, style);
-    result += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
+AnswerTable losses_table(const StepLosses& all) {
+  AnswerTable table{{words_column(), number_column("time"), number_column("factor"),
+                     number_column("MFU after"), words_column()}};
+  const auto line = [&](AnswerCell label, Seconds time, const std::string& factor, double mfu) {
+    table.add(
+        {std::move(label), seconds_text(time), factor, percent_text(mfu), AnswerBar{0.0, mfu}});
   };
-  line("model FLOPs at peak", all.ideal, "", 1.0, Tone::plain);
+  line("model FLOPs at peak", all.ideal, "", 1.0);
   for (const StepLoss& loss : all.losses)
-    line(loss.label, loss.time, fixed_text(loss.factor, 3), loss.mfu_after, Tone::plain);
-  line("= step", all.step, fixed_text(all.mfu, 3), all.mfu, Tone::strong);
-  return result;
+    line(loss.label, loss.time, fixed_text(loss.factor, 3), loss.mfu_after);
+  line({"= step", Tone::strong}, all.step, fixed_text(all.mfu, 3), all.mfu);
+  return table;
+}
+
+AnswerSection loss_section(const StepLosses& all, const StepLoss& loss) {
+  AnswerSection section{fmt::format("{}: {}, {} of the step", loss.label, seconds_text(loss.time),
+                                    percent_text(loss.time / all.step)),
+                        {AnswerLine{loss.cause}}};
+  if (all.feasible)
+    section.blocks.emplace_back(
+        AnswerLine{loss.lever ? "less with " + lever_text(*loss.lever)
+                              : std::string("No setting we tried reduces this and still fits.")});
+  return section;
+}
+
+/// The largest losses, and the lever that shortens the step most.
+AnswerHead losses_head(const Report& report, const StepLosses& all, const std::string& source) {
+  AnswerHead head;
+  head.subject = report.scenario.job.name;
+  head.made_by = name_of(report.prediction.engine);
+  head.words = "MFU " + percent_text(all.mfu);
+  if (!all.feasible) {
+    head.verdict = Verdict::no;
+    head.words = verdict_words(report.prediction);
+    head.sentence = "The plan does not fit, and this is what its step would be if it did. ";
+  }
+  head.sentence += "The step reaches " + percent_text(all.mfu) + " of peak.";
+  std::vector<const StepLoss*> largest;
+  for (const StepLoss& loss : all.losses) largest.push_back(&loss);
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const StepLoss* a, const StepLoss* b) { return a->time > b->time; });
+  largest.resize(std::min<std::size_t>(largest.size(), 3));
+  const Lever* best = nullptr;
+  for (const StepLoss& loss : all.losses)
+    if (loss.lever && (best == nullptr || loss.lever->step_after < best->step_after))
+      best = &*loss.lever;
+  head.figures.push_back({"step", seconds_text(all.step)});
+  for (const StepLoss* loss : largest)
+    head.figures.push_back({loss->label, seconds_text(loss->time), "",
+                            percent_text(loss->time / all.step) + " of the step"});
+  if (all.feasible && best != nullptr) {
+    head.sentence += fmt::format(" The setting that shortens it most: {}, to {}.",
+                                 settings_text(*best), seconds_text(best->step_after));
+    if (!source.empty())
+      head.next = fmt::format("foretrain simulate {} {}", source, settings_text(*best));
+  } else if (!source.empty()) {
+    head.next = fmt::format("foretrain explain {} step.time_s", source);
+  }
+  return head;
 }
 
 }  // namespace
@@ -74,38 +113,16 @@ StepLosses step_losses(const Report& asked) {
   return result;
 }
 
-std::string step_losses_text(const Report& report, const StepLosses& all, const TextStyle& style) {
-  const std::string tail = fmt::format(": where the MFU goes, 100 % to {} ({})",
-                                       percent_text(all.mfu), name_of(report.prediction.engine));
-  const int room = style.width - display_width(tail);
-  std::string result =
-      toned(cut(report.scenario.job.name, room), Tone::strong, style) + tail + "\n";
-  if (!all.feasible)
-    result += "\n" + hanging("",
-                             toned(verdict_words(report.prediction), Tone::bad, style) +
-                                 ": the plan does not fit, and this is what its step would be if "
-                                 "it did.",
-                             style);
-  result += "\n" + table_text(all, style) + "\n";
-  result += hanging("  ", all.ideal_cause, style);
-  for (const StepLoss& loss : all.losses) {
-    result += "\n" + toned(loss.label, Tone::strong, style) +
-              fmt::format(": {}, {} of the step\n", seconds_text(loss.time),
-                          percent_text(loss.time / all.step));
-    result += hanging("  ", loss.cause, style);
-    if (!all.feasible) continue;
-    result += hanging("  ",
-                      loss.lever ? "less with " + lever_text(*loss.lever)
-                                 : "No setting we tried reduces this and still fits.",
-                      style);
-  }
-  result += "\n";
-  if (!all.feasible) return result;
-  result += hanging("",
-                    "Savings are forecast with the closed form, one change at a time. "
-                    "foretrain explain SCENARIO step.time_s shows the formula and its inputs.",
-                    style);
-  return result;
+Answer step_losses_answer(const Report& report, const StepLosses& all, const std::string& source) {
+  Answer answer{losses_head(report, all, source)};
+  answer.add({fmt::format("Where the MFU goes, 100 % to {}", percent_text(all.mfu)),
+              {losses_table(all), AnswerLine{all.ideal_cause}}});
+  for (const StepLoss& loss : all.losses) answer.add(loss_section(all, loss));
+  if (all.feasible)
+    answer.add("", AnswerLine{"Savings are forecast with the closed form, one change at a time. "
+                              "foretrain explain SCENARIO step.time_s shows the formula and its "
+                              "inputs."});
+  return answer;
 }
 
 std::string step_losses_json(const StepLosses& all) {

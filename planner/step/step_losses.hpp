@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -46,9 +46,9 @@ struct StepLosses {
 /// @pre the forecast has flops, and step or if_it_fit
 [[nodiscard]] StepLosses step_losses(const Report& report);
 
-/// The table of losses, then a paragraph for each. No line is longer than style.width.
-[[nodiscard]] std::string step_losses_text(const Report& report, const StepLosses& losses,
-                                           const TextStyle& style = {});
+/// The table of losses, then a section for each. @param source words that read the scenario again
+[[nodiscard]] Answer step_losses_answer(const Report& report, const StepLosses& losses,
+                                        const std::string& source = {});
 /// Schema step-losses/1: planner/README.md, "Output".
 [[nodiscard]] std::string step_losses_json(const StepLosses& losses);
 

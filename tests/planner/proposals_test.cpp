@@ -324,7 +324,7 @@ TEST_CASE("a plan that does not fit says what its step would take, marked so",
   CHECK(explain(report, "step.time_s").meaning.find("does not fit") != std::string::npos);
   const StepLosses losses = step_losses(report);
   CHECK_FALSE(losses.feasible);
-  CHECK(step_losses_text(report, losses).find("does not fit") != std::string::npos);
+  CHECK(answer_text(step_losses_answer(report, losses)).find("does not fit") != std::string::npos);
 }
 
 TEST_CASE("times of plans that do not fit pass no budget, baseline, sweep or comparison",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/source_options.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/explain/claim.hpp"
 #include "planner/explain/explain.hpp"
 #include "planner/step/step_losses.hpp"
@@ -18,13 +18,18 @@ struct ExplainOptions {
   std::string claim;
   std::string engine = "closed-form";
   std::string flops = "full";
-  bool json = false;
+  AnswerOutput output;
 };
 
 int explain_claim(const Report& report, const ExplainOptions& options, AttentionFlops convention) {
   const ClaimCheck check = check_claim(report, parse_claim(options.claim), convention);
   const int delivered =
-      deliver(options.json ? claim_json(check) : claim_text(check, output_style()));
+      deliver_answer(options.output, {"claim", [&] { return claim_json(check); }}, [&] {
+        Answer answer = claim_answer(check);
+        if (const std::string source = source_words(options.source); !source.empty())
+          answer.head.next = "foretrain explain " + source + " step";
+        return answer;
+      });
   if (delivered != exit_ok) return delivered;
   return check.verdict == ClaimVerdict::impossible ? exit_budget : exit_ok;
 }
@@ -43,16 +48,18 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
   const Report report =
       evaluate(read_scenario(options.source), convention, fast_engine_value(options.engine));
   if (has_claim) return explain_claim(report, options, convention);
+  const std::string source = source_words(options.source);
   if (options.quantity.empty())
-    return deliver(options.json ? quantities_json(report)
-                                : quantities_text(report, output_style()));
+    return deliver_answer(options.output, {"quantities", [&] { return quantities_json(report); }},
+                          [&] { return quantities_answer(report, source); });
   if (options.quantity == "step" && (report.prediction.step || report.prediction.if_it_fit)) {
     const StepLosses losses = step_losses(report);
-    return deliver(options.json ? step_losses_json(losses)
-                                : step_losses_text(report, losses, output_style()));
+    return deliver_answer(options.output, {"step", [&] { return step_losses_json(losses); }},
+                          [&] { return step_losses_answer(report, losses, source); });
   }
   const ExplainAnswer answer = explain(report, options.quantity);
-  return deliver(options.json ? explain_json(answer) : explain_text(answer, output_style()));
+  return deliver_answer(options.output, {"quantity", [&] { return explain_json(answer); }},
+                        [&] { return explain_answer(answer, source); });
 }
 
 }  // namespace
@@ -73,7 +80,7 @@ Command add_explain_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
-  app->add_flag("--json", options->json, "Print JSON");
+  add_answer_output(*app, options->output, "schemas explanation/1, step-losses/1, claim/1");
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"

@@ -83,6 +83,12 @@ for verdict in FAIL PASS; do
   sed -n 's#^Next: foretrain #"$program" #p' out > copied.sh
   program=$program bash copied.sh > copied 2> copied_err || fail "check: $(cat copied.sh copied_err)"
 done
+for quantity in "" step mfu step.time_s step.breakdown step.band parallel.tensor memory.peak_bytes; do
+  # shellcheck disable=SC2086  # nothing, or one word
+  follow explain "$scenario" $quantity
+done
+follow explain "$scenario" --claim "2 B tokens on 8 H100 in 7 days"
+follow explain --gpus 8 --hf "$root/tests/scenarios/huggingface/llama3-8b.json" step
 follow sweep "$scenario" --vary parallel.zero=1,2,3
 follow collective --hosts 2 --sizes 1MiB,1GiB
 follow collective --scenario "$scenario" --sizes 1GiB

@@ -49,7 +49,7 @@ TEST_CASE("2 T tokens on 1024 H100 in 7 days need more than the peak", "[planner
   CHECK(check.mfu == Approx(1.82e18 / (1024.0 * 4096.0) * 2e12 / (1024.0 * 989.5e12 * 604800.0)));
   CHECK(check.mfu > 1.0);
   CHECK(check.verdict == ClaimVerdict::impossible);
-  const std::string text = claim_text(check, TextStyle{});
+  const std::string text = answer_text(claim_answer(check));
   CHECK(text.find("impossible") != std::string::npos);
   CHECK(text.find("989.5 TFLOP/s dense bf16") != std::string::npos);
   CHECK(nlohmann::json::parse(claim_json(check))["verdict"] == "impossible");

@@ -26,7 +26,7 @@ TEST_CASE("explain tells value, formula, inputs with origin, and constants", "[p
   const ExplainAnswer step = explain(report, "step");
   CHECK(step.path == "step.time_s");
   REQUIRE(step.constants.size() == 2);
-  CHECK(explain_text(step, TextStyle{}).find("GEMM sweep on an H100 SXM5") != std::string::npos);
+  CHECK(answer_text(explain_answer(step)).find("GEMM sweep on an H100 SXM5") != std::string::npos);
 }
 
 TEST_CASE("a memory category lists its named rows", "[planner][explain]") {
@@ -69,9 +69,9 @@ TEST_CASE("explain keeps to the width", "[planner][explain][property]") {
   TextStyle style;
   style.width = width;
   const Report report = fixtures::fitting();
-  std::string all = quantities_text(report, style);
+  std::string all = answer_text(quantities_answer(report), style);
   for (const ForecastQuantity& row : quantities().rows())
-    if (!row.in_list()) all += explain_text(explain(report, row.path), style);
+    if (!row.in_list()) all += answer_text(explain_answer(explain(report, row.path)), style);
   std::istringstream in(all);
   for (std::string line; std::getline(in, line);) {
     INFO(line);

@@ -189,7 +189,7 @@ TEST_CASE("the losses in words fit the screen", "[planner][losses][property]") {
   const TextStyle style{width, width == 132, width == 132};
   for (const Report& report :
        {shipped("llama2-70b-1024xh100.yaml"), shipped("llama3.1-405b-16384xh100.yaml")}) {
-    std::istringstream in(step_losses_text(report, step_losses(report), style));
+    std::istringstream in(answer_text(step_losses_answer(report, step_losses(report)), style));
     for (std::string line; std::getline(in, line);) {
       INFO(line);
       CHECK(display_width(line) <= width);

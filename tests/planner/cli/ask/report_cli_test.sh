@@ -48,12 +48,13 @@ run 0 validate --only time --source sc21 --html validate.html
 run 0 sweep "$small" --vary parallel.zero=1,2,3 --html sweep.html
 run 0 collective --hosts 2 --sizes 1MiB,1GiB --html collective.html
 run 4 check hostile.yaml --html check.html
+run 0 explain "$scenario" step --html explain.html
 run 0 simulate "$small" --gantt --html chart.html
 has out "one optimizer step"
 has chart.html "default-src 'none'"
 run 0 fit "$small" --html -
 has out "</html>"
-static="fit plan solve sensitivity goodput procure cluster serve validate sweep collective check"
+static="fit plan solve sensitivity goodput procure cluster serve validate sweep collective check explain"
 for page in $static; do
   has "$page.html" "default-src 'none'"
   lacks "$page.html" "<script"

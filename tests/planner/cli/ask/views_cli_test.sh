@@ -80,7 +80,7 @@ run 2 compare "$scenario" "$scenario" --json --csv
 run 0 explain "$scenario" step
 is_empty err
 is_narrow out
-for part in "where the MFU goes" "MFU after" "(p - 1) / m = 7 / 64" "less with --set"; do
+for part in "Where the MFU goes" "MFU after" "(p - 1) / m = 7 / 64" "less with --set"; do
   has out "$part"
 done
 run 0 explain "$scenario" step --json
@@ -89,7 +89,7 @@ has out '"schema": "step-losses/1"'
 run 0 explain "$scenario" step.time_s
 has out "Computed from"
 run 0 explain "$scenario" step --set training.global_batch=1000
-has out "plan cannot run"
+has out "not a multiple of micro_batch"
 
 # The critical path through the task graph, its chart and its trace.
 run 0 simulate "$scenario" --engine path --json
@@ -117,7 +117,7 @@ cmp -s layers.json.gz again.json.gz || fail "two traces differ"
 run 0 compare "$scenario" --set B:parallel.tensor=4 --set B:parallel.data=32 --engine path
 has out ", path)"
 run 0 explain "$scenario" step --engine path
-has out "(path)"
+has out ", path)"
 run 3 simulate "$scenario" "${tight[@]//B:/}" --gantt none.svg --json
 has err "no chart"
 [[ ! -e none.svg ]] || fail "a chart of a plan that cannot run"
