@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/cluster/arrival_fit.hpp"
 #include "planner/cluster/duration_fit.hpp"
 #include "planner/cluster/job_log.hpp"
-#include "planner/text/text_layout.hpp"
 #include "sim/queue/queue_model.hpp"
 
 namespace foretrain {
@@ -86,8 +86,8 @@ struct WorkloadFit {
 /// A cluster file (keys: cluster_fields()) of the model: order fifo with backfill easy, since logs
 /// do not show the policy.
 [[nodiscard]] std::string workload_yaml(const WorkloadFit& fit);
-/// Arrivals, durations, sizes, limits and how well they fit. No line is longer than style.width.
-[[nodiscard]] std::string workload_fit_text(const WorkloadFit& fit, const TextStyle& style = {});
+/// Arrivals, durations, sizes, limits and how well they fit.
+[[nodiscard]] Answer workload_fit_answer(const WorkloadFit& fit);
 /// Schema cluster-fit/1: planner/schemas/cluster-fit.schema.json.
 [[nodiscard]] std::string workload_fit_json(const WorkloadFit& fit);
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/ask/cluster_fit_command.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/workload_fit.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -21,8 +26,27 @@ struct ClusterFitOptions {
   std::optional<int> per_host;
   std::vector<std::string> by;
   std::string out;
-  bool json = false;
+  AnswerOutput output;  ///< its file is that of the model
 };
+
+/// The queue by the model, which has to be written first.
+std::string next_of(const ClusterFitOptions& options) {
+  if (!options.out.empty()) return shell_words({"foretrain", "cluster", options.out});
+  std::vector<std::string> words{"foretrain", "cluster", "fit",
+                                 options.log, "--host",  options.request.host};
+  const auto add = [&](const char* name, const std::optional<int>& value) {
+    if (value) words.insert(words.end(), {name, std::to_string(*value)});
+  };
+  add("--hosts", options.request.hosts);
+  add("--processors-per-host", options.per_host);
+  if (options.request.most_classes != WorkloadFitRequest{}.most_classes)
+    add("--classes", options.request.most_classes);
+  if (!options.by.empty())
+    words.insert(words.end(), {"--by", fmt::format("{}", fmt::join(options.by, ","))});
+  for (const std::string& word : options.scenario.folders.arguments()) words.push_back(word);
+  words.insert(words.end(), {"--out", "fitted.yaml"});
+  return shell_words(words);
+}
 
 int fit_cluster(const ClusterFitOptions& options) {
   WorkloadFitRequest request = options.request;
@@ -47,7 +71,12 @@ int fit_cluster(const ClusterFitOptions& options) {
     write_file(options.out, file, FileUse::to_edit);
     write_diagnostic("wrote " + options.out);
   }
-  return deliver(options.json ? workload_fit_json(fit) : workload_fit_text(fit, output_style()));
+  return deliver_answer(options.output,
+                        {"workload of a log", [&] { return workload_fit_json(fit); }}, [&] {
+                          Answer answer = workload_fit_answer(fit);
+                          answer.head.next = next_of(options);
+                          return answer;
+                        });
 }
 
 }  // namespace
@@ -84,7 +113,12 @@ Command add_cluster_fit(CLI::App& cluster) {
   app->add_option("-o,--out", options->out, "Write the model, for `foretrain cluster`, to a file")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_flag("--json", options->json, "Print JSON, schema cluster-fit/1, with the model in it");
+  auto* const json = app->add_flag("--json", options->output.json,
+                                   "Print JSON, schema cluster-fit/1, with the model in it");
+  auto* const markdown =
+      app->add_flag("--markdown", options->output.markdown, "Print Markdown")->excludes(json);
+  add_page_output(*app, options->output);
+  markdown->excludes("--brief");
   add_folder_options(*app, options->scenario.folders);
   app->footer(
       "Examples:\n"

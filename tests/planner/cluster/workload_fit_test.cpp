@@ -405,7 +405,7 @@ TEST_CASE("workload fit: report and JSON", "[planner][cluster]") {
     text += fmt::format("{},{},{},team-of-a-rather-long-name-{},{}\n", 36000 * i, 60 + i * i,
                         1 + i % 40, i % 7, 200000);
   const WorkloadFit fit = fit_workload(read_log_text(folder, text), request_for(64));
-  const std::string report = workload_fit_text(fit);
+  const std::string report = answer_text(workload_fit_answer(fit));
   std::istringstream lines(report);
   for (std::string line; std::getline(lines, line);) CHECK(display_width(line) <= 80);
   for (const char* part : {"KS", "per day", "Durations", "time limits", "Notes"})
