@@ -2,6 +2,7 @@
 #include "planner/own_runs/own_suggest.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -203,37 +204,59 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
   return suggestion;
 }
 
-std::string own_suggestion_text(const OwnSuggestion& suggestion, const TextStyle& style) {
-  std::string text;
+namespace {
+
+std::string bands_text(const OwnSuggestion& suggestion, const std::vector<double>& deviations) {
+  std::string bands;
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    bands += (bands.empty() ? "+-" : ", +-") +
+             percent_text(band_percent(deviations[i], suggestion.noises[i]));
+  return bands;
+}
+
+AnswerHead suggestion_head(const OwnSuggestion& suggestion) {
+  AnswerHead head;
+  head.subject = "The run that tells most";
+  head.words = fmt::format("{} CANDIDATES", suggestion.candidates);
+  if (suggestion.best.empty()) return head;
+  const SuggestedRun& best = suggestion.best.front();
+  head.words = percent_text(best.gain) + " LESS UNKNOWN";
+  head.sentence =
+      fmt::format("Measure {}: {} of it make the band of your plans {}, now {}.",
+                  plan_text(best.job), duration_text(Seconds{best.step * best.steps}),
+                  bands_text(suggestion, best.after), bands_text(suggestion, suggestion.before));
+  for (std::size_t i = 0; i < std::min<std::size_t>(suggestion.plans.size(), 4); ++i)
+    head.figures.push_back(
+        {suggestion.plans[i],
+         "+-" + percent_text(band_percent(best.after[i], suggestion.noises[i])), "",
+         "now +-" + percent_text(band_percent(suggestion.before[i], suggestion.noises[i]))});
+  return head;
+}
+
+}  // namespace
+
+Answer own_suggestion_answer(const OwnSuggestion& suggestion) {
+  Answer answer{suggestion_head(suggestion)};
+  AnswerFacts known;
   for (std::size_t i = 0; i < suggestion.plans.size(); ++i)
-    text += labelled(
-        "plan",
-        fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
-                    percent_text(band_percent(suggestion.before[i], suggestion.noises[i]))),
-        style);
-  text += labelled(
-      "runs", fmt::format("{} of your own, {} candidates", suggestion.runs, suggestion.candidates),
-      style);
+    known.add("plan",
+              fmt::format("{}: +-{} with what is known now", suggestion.plans[i],
+                          percent_text(band_percent(suggestion.before[i], suggestion.noises[i]))));
+  known.add("runs",
+            fmt::format("{} of your own, {} candidates", suggestion.runs, suggestion.candidates));
+  answer.add("", std::move(known));
   int number = 1;
   for (const SuggestedRun& run : suggestion.best) {
-    std::string bands;
-    for (std::size_t i = 0; i < run.after.size(); ++i)
-      bands += (bands.empty() ? "+-" : ", +-") +
-               percent_text(band_percent(run.after[i], suggestion.noises[i]));
-    std::string tells;
-    for (const std::string& name : run.tells) tells += (tells.empty() ? "" : "; ") + name;
-    text += "\n" + toned(fmt::format("{}. {}", number++, plan_text(run.job)), Tone::strong, style) +
-            "\n";
-    text += labelled("  then",
-                     fmt::format("{}, {} less of what is not known", bands, percent_text(run.gain)),
-                     style);
-    text += labelled("  takes",
-                     fmt::format("{} steps of {}: {}", run.steps, seconds_text(Seconds{run.step}),
-                                 duration_text(Seconds{run.step * run.steps})),
-                     style);
-    text += labelled("  tells", tells, style);
+    AnswerFacts facts;
+    facts.add("  then", fmt::format("{}, {} less of what is not known",
+                                    bands_text(suggestion, run.after), percent_text(run.gain)));
+    facts.add("  takes",
+              fmt::format("{} steps of {}: {}", run.steps, seconds_text(Seconds{run.step}),
+                          duration_text(Seconds{run.step * run.steps})));
+    facts.add("  tells", fmt::format("{}", fmt::join(run.tells, "; ")));
+    answer.add(fmt::format("{}. {}", number++, plan_text(run.job)), std::move(facts));
   }
-  return text;
+  return answer;
 }
 
 std::string own_suggestion_json(const OwnSuggestion& suggestion) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/inputs/job.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -45,8 +45,7 @@ struct OwnSuggestion {
 /// @throws UsageError where no candidate can run, ScenarioError with places
 [[nodiscard]] OwnSuggestion suggest_runs(const OwnSuggestRequest& request);
 
-[[nodiscard]] std::string own_suggestion_text(const OwnSuggestion& suggestion,
-                                              const TextStyle& style);
+[[nodiscard]] Answer own_suggestion_answer(const OwnSuggestion& suggestion);
 /// {"schema": "own-suggest/1", "plans": [...], "noise", "candidates", "runs": [...]}
 [[nodiscard]] std::string own_suggestion_json(const OwnSuggestion& suggestion);
 

@@ -15,8 +15,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr const char* unread_runs = "public_runs.yaml";
 constexpr long least_runs = 4;  // three to fit, one to forecast
 
@@ -60,26 +58,48 @@ Means means_of(const std::vector<OwnDraws>& sources, std::size_t columns) {
   return means;
 }
 
-std::vector<std::string> cells(const std::string& name, const std::string& runs, double before,
-                               const std::vector<double>& after) {
-  std::vector<std::string> row{name, runs, short_percent(before)};
-  for (const double error : after) row.push_back(error < 0.0 ? "-" : short_percent(error));
+std::vector<AnswerCell> cells(const std::string& name, const std::string& runs, double before,
+                              const std::vector<double>& after) {
+  std::vector<AnswerCell> row{name, runs, short_percent(before)};
+  for (const double error : after) row.emplace_back(error < 0.0 ? "-" : short_percent(error));
   return row;
 }
 
-std::string table_of(const OwnWorth& worth, const std::vector<OwnDraws>& sources,
-                     const TextStyle& style) {
-  std::vector<Align> columns{Align::left};
-  std::vector<std::string> head{"source", "runs", "before"};
-  for (const int fitted : worth.fitted) head.push_back(fmt::format("{} own", fitted));
-  columns.resize(head.size(), Align::right);
-  TextTable table{columns};
-  table.add(head);
+AnswerTable table_of(const OwnWorth& worth, const std::vector<OwnDraws>& sources) {
+  AnswerTable table{{words_column("source"), number_column("runs"), number_column("before")}};
+  if (sources.empty()) return table;
+  for (const int fitted : worth.fitted)
+    table.columns.push_back(number_column(fmt::format("{} own", fitted)));
   for (const OwnDraws& line : sources)
     table.add(cells(line.source, std::to_string(line.runs), line.before, line.after));
   const Means means = means_of(sources, worth.fitted.size());
   table.add(cells("mean of sources", "", means.before, means.after));
-  return table.text(style);
+  return table;
+}
+
+/// Means over sources that no fit reads, which are most like one's own.
+AnswerHead worth_head(const OwnWorth& worth) {
+  AnswerHead head;
+  head.subject = "What runs of your own are worth";
+  const bool unread = !worth.unread_sources.empty();
+  const auto& sources = unread ? worth.unread_sources : worth.fitted_sources;
+  head.words = "NOTHING COMPARED";
+  head.sentence = "No source was finished.";
+  if (sources.empty() || worth.fitted.empty()) return head;
+  const Means means = means_of(sources, worth.fitted.size());
+  head.figures.push_back({"before", short_percent(means.before) + " %"});
+  for (std::size_t i = 0; i < worth.fitted.size() && i < 3; ++i)
+    head.figures.push_back(
+        {fmt::format("{} own", worth.fitted[i]), short_percent(means.after[i]) + " %"});
+  const std::string after = short_percent(means.after.back()) + " %";
+  head.words = fmt::format("{} WITH {} OWN", after, worth.fitted.back());
+  head.sentence = fmt::format(
+      "With {} runs of one's own fitted, the mean error of other runs of {} source{} {} goes from "
+      "{} % to {}.",
+      worth.fitted.back(), sources.size(), sources.size() == 1 ? "" : "s",
+      unread ? "that no fit reads" : "left out of the fit", short_percent(means.before), after);
+  head.next = "foretrain validate --accuracy --source all";
+  return head;
 }
 
 }  // namespace
@@ -116,23 +136,17 @@ OwnWorth own_worth(const OwnWorthRequest& request) {
   return worth;
 }
 
-std::string own_worth_text(const OwnWorth& worth, const TextStyle& style) {
-  std::string text;
-  const auto section = [&](const char* title, const std::vector<OwnDraws>& sources) {
-    if (sources.empty()) return;
-    text += (text.empty() ? "" : "\n") + toned(title, Tone::strong, style) + "\n";
-    text += table_of(worth, sources, style);
-  };
-  section("Sources that no fit reads: mean absolute error of their other runs, percent",
-          worth.unread_sources);
-  section("Sources left out of the fit: mean absolute error of their other runs, percent",
-          worth.fitted_sources);
-  text += hanging("  ",
-                  fmt::format("before: all runs of the source, by constants that have not seen it. "
-                              "N own: after a fit to N of its runs; means of {} draws.",
-                              worth.draws),
-                  style);
-  return text;
+Answer own_worth_answer(const OwnWorth& worth) {
+  Answer answer{worth_head(worth)};
+  answer.add("Sources that no fit reads: mean absolute error of their other runs, percent",
+             table_of(worth, worth.unread_sources));
+  answer.add("Sources left out of the fit: mean absolute error of their other runs, percent",
+             table_of(worth, worth.fitted_sources));
+  answer.add("", AnswerLine{fmt::format(
+                     "before: all runs of the source, by constants that have not seen it. N own: "
+                     "after a fit to N of its runs; means of {} draws.",
+                     worth.draws)});
+  return answer;
 }
 
 std::string own_worth_json(const OwnWorth& worth) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/fit/own_draws.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -35,7 +35,7 @@ struct OwnWorth {
 /// @throws UsageError, ScenarioError with places
 [[nodiscard]] OwnWorth own_worth(const OwnWorthRequest& request);
 
-[[nodiscard]] std::string own_worth_text(const OwnWorth& worth, const TextStyle& style);
+[[nodiscard]] Answer own_worth_answer(const OwnWorth& worth);
 /// {"schema": "own-worth/1", "draws", "fitted": [...], "sources": [{"source", "runs", "read",
 /// "before", "after": [...]}]}
 [[nodiscard]] std::string own_worth_json(const OwnWorth& worth);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
-#include "planner/cli/output_file.hpp"
-#include "planner/cli/terminal.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/own_runs/own_suggest.hpp"
 
 namespace foretrain {
@@ -14,8 +14,7 @@ struct SuggestOptions {
   std::vector<std::string> runs;
   ScenarioOptions scenario;  ///< overrides and folders of all of them
   int hosts = 0;
-  std::string out;
-  bool json = false;
+  AnswerOutput output;
 };
 
 int run_suggest(const SuggestOptions& options) {
@@ -29,10 +28,15 @@ int run_suggest(const SuggestOptions& options) {
   request.catalogs = own_roots(options.scenario.folders);
   request.most_hosts = options.hosts;
   const OwnSuggestion suggestion = suggest_runs(request);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(
-      options.json ? own_suggestion_json(suggestion) : own_suggestion_text(suggestion, style),
-      options.out);
+  return deliver_answer(options.output,
+                        {"suggested runs", [&] { return own_suggestion_json(suggestion); }}, [&] {
+                          Answer answer = own_suggestion_answer(suggestion);
+                          ScenarioOptions first = options.scenario;
+                          first.file = options.scenarios.front();
+                          if (const std::string source = source_words(first); !source.empty())
+                            answer.head.next = "foretrain explain " + source + " step.band";
+                          return answer;
+                        });
 }
 
 }  // namespace
@@ -50,8 +54,7 @@ Command add_calibrate_suggest(CLI::App& calibrate) {
   app->add_option("--hosts", options->hosts, "Hosts that a run may take at most")
       ->type_name("N")
       ->check(CLI::Range(1, 100000));
-  app->add_flag("--json", options->json, "Print JSON");
-  add_report_output(*app, options->out);
+  add_answer_output(*app, options->output, "schema own-suggest/1");
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Examples:\n"

@@ -7,10 +7,9 @@
 #include <memory>
 
 #include "calibration/fit/fold_cache.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/output_file.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/own_runs/own_worth.hpp"
 
 namespace foretrain {
@@ -21,8 +20,7 @@ struct WorthOptions {
   std::vector<int> fitted;
   int draws = OwnDrawsOptions{}.draws;
   std::string cache;
-  std::string out;
-  bool json = false;
+  AnswerOutput output;
   OwnFolders folders;
 };
 
@@ -42,9 +40,9 @@ int run_worth(const WorthOptions& options) {
     };
   const Interruption interruption;
   const OwnWorth worth = own_worth(request);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
   const int delivered =
-      deliver(options.json ? own_worth_json(worth) : own_worth_text(worth, style), options.out);
+      deliver_answer(options.output, {"worth of own runs", [&] { return own_worth_json(worth); }},
+                     [&] { return own_worth_answer(worth); });
   return worth.stopped ? Interruption::exit_code() : delivered;
 }
 
@@ -66,8 +64,7 @@ Command add_calibrate_worth(CLI::App& calibrate) {
   app->add_option("--cache", options->cache,
                   "Folder that keeps the fits without a source, as that of validate --leave-out")
       ->type_name("DIR");
-  app->add_flag("--json", options->json, "Print JSON");
-  add_report_output(*app, options->out);
+  add_answer_output(*app, options->output, "schema own-worth/1");
   add_folder_options(*app, options->folders);
   app->footer(
       "Examples:\n"

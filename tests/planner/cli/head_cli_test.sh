@@ -90,6 +90,7 @@ done
 follow explain "$scenario" --claim "2 B tokens on 8 H100 in 7 days"
 follow explain --gpus 8 --hf "$root/tests/scenarios/huggingface/llama3-8b.json" step
 follow cluster fit "$root/scenarios/clusters/example-log.csv" --host dgx-h100
+follow calibrate suggest "$scenario" --hosts 4
 follow sweep "$scenario" --vary parallel.zero=1,2,3
 follow collective --hosts 2 --sizes 1MiB,1GiB
 follow collective --scenario "$scenario" --sizes 1GiB
