@@ -25,11 +25,11 @@ PAGE
 check --update "$program" "$page" || fail 'the page cannot be filled'
 check "$program" "$page" || fail 'a page that was filled is stale'
 grep -q '^foretrain explain scenarios/llama3-8b-8xh100.yaml .$' "$page" || fail 'a long command is not folded'
-grep -qx 'Claim: 2.00 T tokens on 1,024 H100 SXM5 80GB in 7.00 days' "$page" || fail 'the output is not there'
-[[ $(grep -c '^Verdict\|^Claim\|^  work' "$page") == 2 ]] || fail 'more or fewer lines than asked for'
+grep -q '^2.00 T tokens on 1,024 H100 SXM5 80GB in 7.00 days is plausible' "$page" || fail 'the output is not there'
+[[ $(grep -c '^Claim\|^2.00 T\|^of 18.9' "$page") == 2 ]] || fail 'more or fewer lines than asked for'
 grep -q '<svg' "$picture" || fail 'no picture'
 
-sed -i 's/^Verdict: [a-z]*/Verdict: surely/' "$page"
+sed -i 's/^Claim: [A-Z]*/Claim: SURELY/' "$page"
 ! check "$program" "$page" || fail 'another verdict passes'
 check --update "$program" "$page"
 sed -i 's/optimizer/optimiser/' "$picture"
