@@ -5,8 +5,6 @@
 
 #include <type_traits>
 
-#include "models/base/ids.hpp"
-
 using namespace foretrain;
 
 namespace {
@@ -43,10 +41,4 @@ TEST_CASE("quantity: products and quotients carry the right dimension", "[models
 TEST_CASE("quantity: a gibibyte is not a gigabyte, a bit is not a byte", "[models][quantity]") {
   CHECK(GiB / GB == Approx(1.073741824));
   CHECK(Gbps / GBps == Approx(0.125));
-}
-
-TEST_CASE("ids: a stage is not a chunk", "[models][ids]") {
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<Stage, Chunk>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<Stage, int>);
-  CHECK(index(Stage{3}) == 3);
 }
