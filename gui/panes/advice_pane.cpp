@@ -94,14 +94,7 @@ QWidget* AdvicePane::make_card(const Advice& advice) {
     row->addWidget(button);
     row->addWidget(effect, 1);
     layout->addLayout(row);
-    connect(button, &QPushButton::clicked, this, [this, fix] {
-      if (fix.line > 0)
-        Q_EMIT line_wanted(fix.line);
-      else if (fix.settings.isEmpty())
-        Q_EMIT field_wanted(fix.field);
-      else
-        Q_EMIT settings_wanted(fix.settings, fix.label);
-    });
+    connect(button, &QPushButton::clicked, this, [this, fix] { Q_EMIT fix_wanted(fix); });
   }
   return card;
 }

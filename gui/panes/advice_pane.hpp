@@ -24,9 +24,7 @@ class AdvicePane : public QScrollArea {
   [[nodiscard]] const std::vector<Advice>& shown() const { return advice_; }
 
  Q_SIGNALS:
-  void settings_wanted(const QStringList& settings, const QString& why);
-  void line_wanted(int line);
-  void field_wanted(const QString& path);
+  void fix_wanted(const foretrain::gui::Fix& fix);
 
  private:
   void rebuild();

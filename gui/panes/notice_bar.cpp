@@ -71,14 +71,7 @@ void NoticeBar::add_button(const Fix& fix) {
   button->setMaximumWidth(widest_button);
   row_->addWidget(button, 1);
   buttons_.push_back(button);
-  connect(button, &QPushButton::clicked, this, [this, fix] {
-    if (fix.line > 0)
-      Q_EMIT line_wanted(fix.line);
-    else if (fix.settings.isEmpty())
-      Q_EMIT field_wanted(fix.field);
-    else
-      Q_EMIT settings_wanted(fix.settings, fix.label);
-  });
+  connect(button, &QPushButton::clicked, this, [this, fix] { Q_EMIT fix_wanted(fix); });
 }
 
 void NoticeBar::fit_labels() {

@@ -30,9 +30,7 @@ class NoticeBar : public QFrame {
   [[nodiscard]] const std::optional<Advice>& shown() const { return notice_; }
 
  Q_SIGNALS:
-  void line_wanted(int line);
-  void field_wanted(const QString& path);
-  void settings_wanted(const QStringList& settings, const QString& why);
+  void fix_wanted(const foretrain::gui::Fix& fix);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

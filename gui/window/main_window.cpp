@@ -4,7 +4,6 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QLabel>
-#include <QPainter>
 #include <QSettings>
 #include <QSplitter>
 #include <QStatusBar>
@@ -26,6 +25,7 @@
 #include "gui/panes/history_strip.hpp"
 #include "gui/panes/knob_pane.hpp"
 #include "gui/panes/notice_bar.hpp"
+#include "gui/panes/veil.hpp"
 #include "gui/panes/yaml_pane.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/event_player.hpp"
@@ -43,34 +43,6 @@ QFrame* framed(QWidget* inside) {
   layout->addWidget(inside);
   return frame;
 }
-
-/// Fades a widget beside it, and lets the pointer through.
-class Veil : public QWidget {
- public:
-  explicit Veil(QWidget& over) : QWidget{over.parentWidget()}, over_{&over} {
-    setAttribute(Qt::WA_TransparentForMouseEvents);
-    setObjectName(QStringLiteral("veil"));
-    over.installEventFilter(this);
-    hide();
-  }
-
-  bool eventFilter(QObject* watched, QEvent* event) override {
-    if (event->type() == QEvent::Resize || event->type() == QEvent::Move)
-      setGeometry(over_->geometry());
-    return QWidget::eventFilter(watched, event);
-  }
-
- protected:
-  void paintEvent(QPaintEvent* /*event*/) override {
-    constexpr int opacity = 150;
-    QColor ground = palette().color(QPalette::Window);
-    ground.setAlpha(opacity);
-    QPainter{this}.fillRect(rect(), ground);
-  }
-
- private:
-  QWidget* over_;
-};
 
 bool stands_beside_cards(const QString& id) {
   return id == QLatin1String("memory") || id == QLatin1String("waterfall");
@@ -197,23 +169,11 @@ void MainWindow::connect_editor() {
   connect(yaml_, &YamlPane::undo_wanted, &document_->undo_stack(), &QUndoStack::undo);
   connect(yaml_, &YamlPane::redo_wanted, &document_->undo_stack(), &QUndoStack::redo);
   connect(knobs_, &KnobPane::turned, this, &MainWindow::apply);
-  connect(advice_, &AdvicePane::settings_wanted, this, &MainWindow::apply);
+  connect(advice_, &AdvicePane::fix_wanted, this, &MainWindow::use);
+  connect(notice_, &NoticeBar::fix_wanted, this, &MainWindow::use);
   connect(fields_, &FieldPane::edited, this, [this](const QString& path, const QString& value) {
     tell(value.isEmpty() ? document_->remove(path) : document_->set(path, value));
   });
-  const auto reveal = [this](const QString& path) {
-    editors_->setCurrentWidget(fields_);
-    fields_->reveal(path);
-  };
-  const auto go_to_line = [this](int line) {
-    editors_->setCurrentWidget(yaml_);
-    yaml_->go_to_line(line);
-  };
-  connect(advice_, &AdvicePane::field_wanted, this, reveal);
-  connect(advice_, &AdvicePane::line_wanted, this, go_to_line);
-  connect(notice_, &NoticeBar::settings_wanted, this, &MainWindow::apply);
-  connect(notice_, &NoticeBar::field_wanted, this, reveal);
-  connect(notice_, &NoticeBar::line_wanted, this, go_to_line);
 }
 
 void MainWindow::connect_forecast() {
@@ -269,6 +229,7 @@ void MainWindow::settle() {
 }
 
 void MainWindow::ask() {
+  quiet_->stop();
   if (settled_) reference_ = settled_;
   cards_->set_stale(true);
   forecaster_->ask(question_now());
@@ -281,9 +242,9 @@ void MainWindow::show_study(StudyPointer study) {
   fields_->set_study(*study_);
   yaml_->set_study(*study_);
   knobs_->set_study(*study_);
-  if (study_->valid() && history_->rowCount() == 0)
+  if (study_->answered() && !settled_)
     settle();
-  else if (study_->valid())
+  else if (study_->answered())
     quiet_->start();
   else
     quiet_->stop();
@@ -364,6 +325,17 @@ View* MainWindow::present_view() const { return qobject_cast<View*>(tabs_->curre
 
 void MainWindow::apply(const QStringList& settings, const QString& why) {
   tell(document_->apply(settings, why));
+}
+
+void MainWindow::use(const Fix& fix) {
+  if (!fix.settings.isEmpty()) return apply(fix.settings, fix.label);
+  if (fix.line > 0) {
+    editors_->setCurrentWidget(yaml_);
+    yaml_->go_to_line(fix.line);
+    return;
+  }
+  editors_->setCurrentWidget(fields_);
+  fields_->reveal(fix.field);
 }
 
 void MainWindow::tell(const QString& problem) {

@@ -25,6 +25,7 @@ class AdvicePane;
 class CardRow;
 class ComparePane;
 class Document;
+struct Fix;
 class EventPlayer;
 class FieldPane;
 class ForecastBar;
@@ -113,6 +114,7 @@ class MainWindow : public QMainWindow {
   void event_finished(const std::shared_ptr<const EventAnswer>& answer);
   void restore_text(const QString& text, const QString& name);
   void apply(const QStringList& settings, const QString& why);
+  void use(const Fix& fix);
   void tell(const QString& problem);
   void update_title();
   void spread(const Selection& selection, View* from);

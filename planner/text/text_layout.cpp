@@ -154,8 +154,9 @@ std::string hanging_command(std::string_view first, const std::string& command,
       std::size_t at = room - 2;
       while (at > least && line.substr(at - 2, 4).find_first_of("'\\") != std::string::npos) --at;
       if (at == least) break;
-      const bool quoted = std::count(line.begin(), line.begin() + at, '\'') % 2 == 1;
-      text += line.substr(0, at) + (quoted ? "'\\\n" : "\\\n");
+      const std::string kept = line.substr(0, at);
+      const bool quoted = std::count(kept.begin(), kept.end(), '\'') % 2 == 1;
+      text += kept + (quoted ? "'\\\n" : "\\\n");
       line = (quoted ? "'" : "") + line.substr(at);
     }
   }
