@@ -10,15 +10,14 @@ namespace foretrain {
 TextStyle AnswerOutput::style() const { return out.empty() ? output_style() : TextStyle{}; }
 
 void add_page_output(CLI::App& app, AnswerOutput& output) {
-  app.add_option("--html", output.html,
-                 "Write a page, too: one HTML file with all in it; - prints it instead")
+  app.add_option("--html", output.html, "Write a page, too, in one file; - prints it")
       ->type_name("FILE");
   guard_outputs(app, FileUse::report, {"--html"});
   app.add_flag("--brief", output.brief, "Print the answer alone; with --json, schema head/1");
 }
 
-void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
-                       std::initializer_list<const char*> files, const std::string& csv) {
+void add_answer_forms(CLI::App& app, AnswerOutput& output, const std::string& json,
+                      const std::string& csv) {
   auto* const as_json = app.add_flag("--json", output.json, "Print JSON, " + json);
   auto* const as_markdown =
       app.add_flag("--markdown", output.markdown, "Print Markdown")->excludes(as_json);
@@ -27,7 +26,6 @@ void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& j
         ->excludes(as_json)
         ->excludes(as_markdown);
   add_page_output(app, output);
-  add_report_output(app, output.out, files);
   // Forms that have no head, and questions with an answer of another kind; some are added later.
   app.parse_complete_callback([&app] {
     if (app.count("--brief") == 0) return;
@@ -36,6 +34,12 @@ void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& j
           option != nullptr && option->count() > 0)
         throw CLI::ExcludesError("--brief", other);
   });
+}
+
+void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
+                       std::initializer_list<const char*> files, const std::string& csv) {
+  add_answer_forms(app, output, json, csv);
+  add_report_output(app, output.out, files);
 }
 
 int deliver_answer(const AnswerOutput& output, const AnswerForms& forms,

@@ -39,6 +39,10 @@ struct AnswerForms {
 void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
                        std::initializer_list<const char*> files = {}, const std::string& csv = {});
 
+/// The same without --out, where that is a file or a folder of another kind.
+void add_answer_forms(CLI::App& app, AnswerOutput& output, const std::string& json,
+                      const std::string& csv = {});
+
 /// Adds --html and --brief alone, where a command has forms of its own.
 void add_page_output(CLI::App& app, AnswerOutput& output);
 

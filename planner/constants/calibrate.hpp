@@ -8,7 +8,7 @@
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/kernel_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -62,7 +62,7 @@ struct Calibration {
 [[nodiscard]] Calibration calibrate(const CalibrateRequest& request);
 
 /// Constants with their priors, bands, errors by source before and after, and by benchmark.
-[[nodiscard]] std::string calibration_text(const Calibration& calibration, const TextStyle& style);
+[[nodiscard]] Answer calibration_answer(const Calibration& calibration);
 /// {"plan", "converged", "objective", "constants": [...], "bands": [...], "alone": [...], "before":
 /// [...], "after": [...], "changed": [...]}; alone are errors of kernels and collectives, before
 /// and after summaries as those of `validate --json`.

@@ -15,8 +15,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 bool asked(const Calibration& calibration, const FitConstant& constant) {
   return std::any_of(constant.profiles.begin(), constant.profiles.end(),
                      [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
@@ -26,9 +24,13 @@ std::string before_text(const FittedConstant& fitted) {
   return fitted.before > 0.0 ? fitted_text(fitted.constant, fitted.before) : "0";
 }
 
-std::string constants_table(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"constant", "prior", "before", "after", "+-"});
+std::string deviation_text(double deviation, bool at_bound) {
+  return short_percent(deviation) + (at_bound ? " %, at its bound" : " %");
+}
+
+AnswerTable constants_table(const Calibration& calibration) {
+  AnswerTable table{{words_column("constant"), number_column("prior"), number_column("before"),
+                     number_column("after"), number_column("+-")}};
   std::string last;
   for (const FittedConstant& fitted : calibration.fit.constants) {
     const FitConstant& constant = fitted.constant;
@@ -40,33 +42,34 @@ std::string constants_table(const Calibration& calibration, const TextStyle& sty
     last = name;
     table.add({"  " + constant.keys.front(), fitted_text(constant, fitted.prior),
                before_text(fitted), fitted.text,
-               short_percent(fitted.deviation) + (fitted.at_bound ? " %, at its bound" : " %")});
+               deviation_text(fitted.deviation, fitted.at_bound)});
   }
-  return table.text(style);
+  return table;
 }
 
-std::string bands_table(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"stack", "runs", "median error", "P10", "P90"});
+AnswerTable bands_table(const Calibration& calibration) {
+  AnswerTable table{{words_column("stack"), number_column("runs"), number_column("median error"),
+                     number_column("P10"), number_column("P90")}};
   for (const FittedBand& band : calibration.fit.bands)
     table.add({band.stack, std::to_string(band.records), short_percent(band.error),
                fixed_text(band.low, 3), fixed_text(band.high, 3)});
-  return table.text(style);
+  return table;
 }
 
-std::string errors_table(const Calibration& calibration, const TextStyle& style) {
+AnswerTable errors_table(const Calibration& calibration) {
   const auto before = summarize(calibration.fit.before);
   const auto after = summarize(calibration.fit.after);
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right, Align::right}};
-  table.add({"source", "runs", "MAPE", "median", "bias", "MAPE", "median", "P90"});
-  for (std::size_t i = 0; i < after.size(); ++i)
-    table.add({source_label(after[i].source, after[i].group), std::to_string(after[i].count),
-               short_percent(before[i].mape), short_percent(before[i].median),
-               signed_percent_text(after[i].bias, std::abs(after[i].bias) < 0.9995 ? 1 : 0),
-               short_percent(after[i].mape), short_percent(after[i].median),
-               short_percent(after[i].p90)});
-  return table.text(style);
+  AnswerTable table{{words_column("source"), number_column("runs"), number_column("MAPE"),
+                     number_column("median")}};
+  add_error_columns(table.columns);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    std::vector<AnswerCell> cells{source_label(after[i].source, after[i].group),
+                                  std::to_string(after[i].count), short_percent(before[i].mape),
+                                  short_percent(before[i].median)};
+    add_errors(after[i], cells);
+    table.add(std::move(cells));
+  }
+  return table;
 }
 
 /// Of kernels and collectives alone, over the benchmarks that their constants were fitted on.
@@ -77,15 +80,15 @@ std::vector<FitResiduals> alone(const Calibration& calibration) {
   return all;
 }
 
-std::string alone_table(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{
-      {Align::right, Align::right, Align::right, Align::right, Align::right, Align::left}};
-  table.add({"count", "bias", "MAPE", "median", "P90", "what"});
+AnswerTable alone_table(const Calibration& calibration) {
+  AnswerTable table{{number_column("count")}};
+  add_error_columns(table.columns);
+  table.columns.push_back(words_column("what"));
   for (const FitResiduals& line : alone(calibration))
     table.add({std::to_string(line.errors.count), signed_percent_text(line.errors.bias, 1),
                short_percent(line.errors.mape), short_percent(line.errors.median),
                short_percent(line.errors.p90), line.what});
-  return table.text(style);
+  return table;
 }
 
 Json alone_list(const Calibration& calibration) {
@@ -109,9 +112,8 @@ std::string starts_text(const Calibration& calibration) {
 }
 
 /// Values that parts of one chip share stand once.
-std::string alone_constants(const Calibration& calibration, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right}};
-  table.add({"constant", "value", "+-"});
+AnswerTable alone_constants(const Calibration& calibration) {
+  AnswerTable table{{words_column("constant"), number_column("value"), number_column("+-")}};
   std::string last;
   std::set<std::string> chips;
   for (const auto* values : {&calibration.kernels.values, &calibration.collectives.values})
@@ -120,10 +122,9 @@ std::string alone_constants(const Calibration& calibration, const TextStyle& sty
       if (!chips.insert(value.key + value.text + short_percent(value.deviation)).second) continue;
       if (value.profile != last) table.add({value.profile, "", ""});
       last = value.profile;
-      table.add({"  " + value.key, value.text,
-                 short_percent(value.deviation) + (value.at_bound ? " %, at its bound" : " %")});
+      table.add({"  " + value.key, value.text, deviation_text(value.deviation, value.at_bound)});
     }
-  return table.text(style);
+  return table;
 }
 
 Json summary_list(const std::vector<RecordCheck>& checks) {
@@ -132,62 +133,74 @@ Json summary_list(const std::vector<RecordCheck>& checks) {
   return list;
 }
 
-/// What of a file the fit gives otherwise.
-std::string changes_text(const ProfileFile& file) {
-  if (!file.changed()) return {};
-  std::string text = "  changed  " + file.shown + "\n";
-  for (const ProfileMismatch& line : file.differences)
-    text += fmt::format(
-        "    {}: {} -> {}{}\n", line.key, line.before.empty() ? "-" : line.before, line.after,
-        line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : "");
-  return text;
+/// What of the files the fit gives otherwise.
+AnswerList changes_of(const Calibration& calibration) {
+  AnswerList changes;
+  const auto add = [&](const ProfileFile& file) {
+    for (const ProfileMismatch& line : file.differences)
+      changes.items.push_back(fmt::format(
+          "{}: {}: {} -> {}{}", file.shown, line.key, line.before.empty() ? "-" : line.before,
+          line.after,
+          line.deviations > 0.0 ? fmt::format(", {:.1f} deviations", line.deviations) : ""));
+  };
+  for (const ProfileFile& file : calibration.files) add(file);
+  add(calibration.plan_file);
+  add(calibration.constants_file);
+  return changes;
+}
+
+AnswerHead calibration_head(const Calibration& calibration) {
+  const auto& files = calibration.files;
+  const auto same = std::count_if(files.begin(), files.end(),
+                                  [](const ProfileFile& file) { return !file.changed(); });
+  AnswerHead head;
+  head.subject = "Fit of the shipped profiles";
+  head.words = !calibration.fit.converged                       ? "NOT CONVERGED"
+               : static_cast<std::size_t>(same) == files.size() ? "AS FITTED"
+                                                                : "PROFILES DIFFER";
+  head.sentence = fmt::format("{} of {} profiles are as the fit gives them.", same, files.size());
+  const auto after = summarize(calibration.fit.after);
+  if (const auto all = std::find_if(
+          after.rbegin(), after.rend(),
+          [](const CheckSummary& line) { return line.source == "all" && line.group.empty(); });
+      all != after.rend())
+    head.figures = {{"mean error", short_percent(all->mape) + " %"},
+                    {"median", short_percent(all->median) + " %"}};
+  head.figures.push_back({"objective", fmt::format("{:.2f}", calibration.fit.objective)});
+  return head;
+}
+
+AnswerFacts facts_of(const Calibration& calibration) {
+  const ProfileFit& fit = calibration.fit;
+  AnswerFacts facts;
+  facts.add("plan", calibration.plan);
+  facts.add("records", std::to_string(fit.after.size()));
+  facts.add("kernels",
+            fmt::format("{} constants of {} devices from kernels alone",
+                        calibration.kernels.values.size(), calibration.kernels.profiles.size()));
+  facts.add("collectives",
+            fmt::format("{} constants of links within hosts and of fabrics from sweeps alone",
+                        calibration.collectives.values.size()));
+  facts.add("fit",
+            fmt::format("{} constants, {} after {} sets of derivatives", fit.constants.size(),
+                        fit.converged ? "converged" : "not converged", fit.derivatives));
+  facts.add("starts", starts_text(calibration));
+  return facts;
 }
 
 }  // namespace
 
-std::string calibration_text(const Calibration& calibration, const TextStyle& style) {
-  const auto title = [&](const std::string& text) {
-    return "\n" + toned(text, Tone::strong, style) + "\n";
-  };
-  const ProfileFit& fit = calibration.fit;
-  std::string text = labelled("  Plan", calibration.plan, style);
-  text += labelled("  Records", std::to_string(fit.after.size()), style);
-  text +=
-      labelled("  Kernels",
-               fmt::format("{} constants of {} devices from kernels alone",
-                           calibration.kernels.values.size(), calibration.kernels.profiles.size()),
-               style);
-  text +=
-      labelled("  Collectives",
-               fmt::format("{} constants of links within hosts and of fabrics from sweeps alone",
-                           calibration.collectives.values.size()),
-               style);
-  text += labelled("  Fit",
-                   fmt::format("{} constants, {} after {} sets of derivatives, objective {:.2f}",
-                               fit.constants.size(), fit.converged ? "converged" : "not converged",
-                               fit.derivatives, fit.objective),
-                   style);
-  text += labelled("  Starts", starts_text(calibration), style);
-  text += title("Constants, with the standard deviation of the fit");
-  text += constants_table(calibration, style);
-  text += title("Constants of kernels and collectives alone") + alone_constants(calibration, style);
-  text += title("Measured over predicted time by stack") + bands_table(calibration, style);
-  text += title("Errors in percent: MAPE and median before; bias, MAPE, median and P90 after");
-  text += errors_table(calibration, style);
-  text += title("Kernels and collectives alone, errors in percent");
-  text += alone_table(calibration, style);
-  text += title("Profiles");
-  int changed = 0;
-  for (const ProfileFile& file : calibration.files) {
-    text += changes_text(file);
-    changed += file.changed() ? 1 : 0;
-  }
-  text += changes_text(calibration.plan_file);
-  text += changes_text(calibration.constants_file);
-  text += fmt::format("  {} of {} profiles are as the fit gives them\n",
-                      calibration.files.size() - static_cast<std::size_t>(changed),
-                      calibration.files.size());
-  return text;
+Answer calibration_answer(const Calibration& calibration) {
+  Answer answer{calibration_head(calibration)};
+  answer.add("", facts_of(calibration));
+  answer.add("Changed", changes_of(calibration));
+  answer.add("Constants, with the standard deviation of the fit", constants_table(calibration));
+  answer.add("Constants of kernels and collectives alone", alone_constants(calibration));
+  answer.add("Measured over predicted time by stack", bands_table(calibration));
+  answer.add("Errors in percent: MAPE and median before; bias, MAPE, median and P90 after",
+             errors_table(calibration));
+  answer.add("Kernels and collectives alone, errors in percent", alone_table(calibration));
+  return answer;
 }
 
 std::string calibration_json(const Calibration& calibration) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/fit/constant_list.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -53,8 +53,8 @@ struct ConstantRequest {
 /// @throws UsageError, ScenarioError with places
 [[nodiscard]] ConstantTable constant_table(const ConstantRequest& request);
 
-[[nodiscard]] std::string constants_text(const ConstantTable& table, const TextStyle& style);
-[[nodiscard]] std::string constants_markdown(const ConstantTable& table);
+/// By layer what its keys mean, then its profiles; a narrow terminal shows the first columns.
+[[nodiscard]] Answer constants_answer(const ConstantTable& table);
 [[nodiscard]] std::string constants_table_csv(const ConstantTable& table);
 /// {"free", "layers": [{"layer", "meanings": [...], "constants": [...]}]}
 [[nodiscard]] std::string constants_json(const ConstantTable& table);

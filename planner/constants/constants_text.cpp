@@ -66,88 +66,47 @@ std::string shared_text(const ConstantEntry& entry) {
   return entry.shared.empty() ? "" : fmt::format("; also {}", fmt::join(entry.shared, ", "));
 }
 
-/// Where the prior comes from and who says otherwise.
-std::string why_text(const ConstantEntry& entry) {
-  if (!entry.fitted) return by_hand;
-  return fmt::format("prior {}; {} record{}: {}{}", entry.fitted->from, entry.fitted->records,
-                     entry.fitted->records == 1 ? "" : "s", sources_of(entry), shared_text(entry));
+AnswerTable meanings_table(const ConstantLayer& layer) {
+  AnswerTable table{{words_column("key"), words_column("unit"), words_column("means")}};
+  for (const ConstantMeaning& meaning : layer.meanings)
+    table.add({meaning.key, meaning.unit, meaning.text});
+  return table;
 }
 
-std::string entry_lines(const ConstantEntry& entry, const TextStyle& style) {
+std::vector<AnswerCell> entry_cells(const ConstantEntry& entry) {
   const auto& fitted = entry.fitted;
-  const auto percent = [](double width) { return short_percent(width) + " %"; };
-  std::string text = fmt::format(
-      "  {:<33}{:>13}{:>8}{:>13}{:>8}{:>5}\n", entry.key, entry.value,
-      entry.deviation > 0.0 ? percent(entry.deviation) : "", fitted ? fitted->prior : "hand",
-      fitted ? percent(fitted->width) : "", fitted ? told_text(entry) : "");
-  if (fitted) return text + hanging("      ", why_text(entry), style);
-  text.erase(text.find_last_not_of(" \n") + 1);
-  return text + "\n";
+  const std::string after = entry.deviation > 0.0 ? short_percent(entry.deviation) + " %" : "";
+  if (!fitted) return {entry.key, entry.value, after, "hand", "", "", "", by_hand, ""};
+  return {entry.key,
+          entry.value,
+          after,
+          fitted->prior,
+          short_percent(fitted->width) + " %",
+          told_text(entry),
+          std::to_string(fitted->records),
+          sources_of(entry),
+          fitted->from + shared_text(entry)};
 }
 
-std::string legend_text(const ConstantLayer& layer, const TextStyle& style) {
-  std::string text;
-  for (const ConstantMeaning& meaning : layer.meanings)
-    text += hanging(fmt::format("  {:<33} ", meaning.key),
-                    meaning.text + (meaning.unit.empty() ? "" : " (" + meaning.unit + ")"), style);
-  return text;
-}
-
-std::string layer_text(const ConstantLayer& layer, const TextStyle& style) {
-  std::string text = "\n" + toned("Constants of a " + layer.name, Tone::strong, style) + "\n" +
-                     legend_text(layer, style);
-  std::string last;
-  for (const ConstantEntry& entry : layer.entries) {
-    if (entry.profile != last)
-      text += fmt::format("\n{}\n  {:<33}{:>13}{:>8}{:>13}{:>8}{:>5}\n",
-                          toned(entry.profile, Tone::strong, style), "", "value", "+-", "prior",
-                          "+-", "told");
-    last = entry.profile;
-    text += entry_lines(entry, style);
-  }
-  return text;
-}
-
-/// Of a table cell: no bars, which end cells.
-std::string table_cell(std::string text) {
-  std::replace(text.begin(), text.end(), '|', '/');
-  return text;
-}
-
-std::string layer_markdown(const ConstantLayer& layer) {
-  std::string text = fmt::format("\n## {}{}\n\n{}\n\n| key | means | unit |\n|---|---|---|\n",
-                                 static_cast<char>(std::toupper(layer.name.front())),
-                                 layer.name.substr(1), counts_text(counts_of(layer.entries)));
-  for (const ConstantMeaning& meaning : layer.meanings)
-    text +=
-        fmt::format("| `{}` | {} | {} |\n", meaning.key, table_cell(meaning.text), meaning.unit);
-  std::string last;
-  for (const ConstantEntry& entry : layer.entries) {
-    if (entry.profile != last)
-      text += fmt::format(
-          "\n### {}\n\n| key | value | ± | prior | ± | told, % | records | told by | prior from |\n"
-          "|---|--:|--:|--:|--:|--:|--:|---|---|\n",
-          entry.profile);
-    last = entry.profile;
-    if (!entry.fitted) {
-      text += fmt::format("| `{}` | {} | | | | | | {} | |\n", entry.key, entry.value, by_hand);
-      continue;
-    }
-    text += fmt::format("| `{}` | {} | {} % | {} | {} % | {} | {} | {} | {}{} |\n", entry.key,
-                        entry.value, short_percent(entry.deviation), entry.fitted->prior,
-                        short_percent(entry.fitted->width), told_text(entry), entry.fitted->records,
-                        sources_of(entry), table_cell(entry.fitted->from), shared_text(entry));
-  }
-  return text;
+AnswerTable entries_table(const ConstantLayer& layer, const std::string& profile) {
+  AnswerTable table{{words_column("key"), number_column("value"), number_column("+-"),
+                     number_column("prior"), number_column("+-"), number_column("told, %"),
+                     number_column("records"), words_column("told by"),
+                     words_column("prior from")}};
+  table.tight = true;
+  for (const ConstantEntry& entry : layer.entries)
+    if (entry.profile == profile) table.add(entry_cells(entry));
+  return table;
 }
 
 constexpr const char* about_columns =
-    "`±`: standard deviation of the logarithm, after the fit and of the prior alone (priors of "
-    "priors "
-    "included). `told`: the part of the prior's variance that records take away; below a half the "
-    "prior says more than they do. `records`: the fewest that hold nine tenths of what records "
-    "say; "
-    "`told by`: their sources (families of runs, tables of kernels, sweeps) by what they say.";
+    "+-: standard deviation of the logarithm, after the fit and of the prior alone (priors of "
+    "priors included). told: the part of the prior's variance that records take away; below a half "
+    "the prior says more than they do. records: the fewest that hold nine tenths of what records "
+    "say; told by: their sources (families of runs, tables of kernels, sweeps) by what they say. "
+    "Values stand in calibration/profiles (fabrics: topologies/catalog/fabrics), priors in "
+    "calibration/fits/steps.yaml and beside the equations of the fits of kernels and collectives, "
+    "what determined them in calibration/fits/constants.csv.";
 
 Json entry_json(const ConstantEntry& entry) {
   Json json{{"profile", entry.profile},
@@ -169,26 +128,24 @@ Json entry_json(const ConstantEntry& entry) {
 
 }  // namespace
 
-std::string constants_text(const ConstantTable& table, const TextStyle& style) {
-  std::string plain = about_columns;
-  std::erase(plain, '`');
-  std::string text = hanging("", counts_text(counts_of(table)), style);
-  for (const ConstantLayer& layer : table.layers) text += layer_text(layer, style);
-  const std::size_t sign = plain.find("±");
-  if (sign != std::string::npos && !style.unicode) plain.replace(sign, 2, "+-");
-  return text + "\n" + hanging("  ", plain, style);
-}
-
-std::string constants_markdown(const ConstantTable& table) {
-  std::string text = fmt::format(
-      "# Constants: what they mean, and what determined them\n\n{}\n{}\n\nValues stand in "
-      "`profiles/` (fabrics: `topologies/catalog/fabrics`), priors in `fits/steps.yaml` and beside "
-      "the equations of the fits of kernels and collectives, what determined them in "
-      "`fits/constants.csv`, which `foretrain calibrate fit --write` writes. None sits at a bound "
-      "(a test).\n",
-      counts_text(counts_of(table)), about_columns);
-  for (const ConstantLayer& layer : table.layers) text += layer_markdown(layer);
-  return text;
+Answer constants_answer(const ConstantTable& table) {
+  Answer answer;
+  const Counts counts = counts_of(table);
+  int free = 0;
+  for (const auto& [what, count] : counts.free) free += count;
+  answer.head.subject = "Constants";
+  answer.head.words = fmt::format("{} FITTED, {} BY HAND", free, counts.hand);
+  answer.head.sentence = counts_text(counts);
+  answer.head.next = "foretrain calibrate constants --kind site --markdown";
+  answer.add("", AnswerLine{about_columns});
+  for (const ConstantLayer& layer : table.layers) {
+    answer.add("Constants of a " + layer.name, meanings_table(layer));
+    std::vector<std::string> profiles;
+    for (const ConstantEntry& entry : layer.entries)
+      if (profiles.empty() || profiles.back() != entry.profile) profiles.push_back(entry.profile);
+    for (const std::string& profile : profiles) answer.add(profile, entries_table(layer, profile));
+  }
+  return answer;
 }
 
 std::string constants_table_csv(const ConstantTable& table) {

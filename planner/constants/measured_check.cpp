@@ -14,6 +14,7 @@
 #include "calibration/validate/memory_validation.hpp"
 #include "calibration/validate/step_validation.hpp"
 #include "planner/constants/internal/profile_values.hpp"
+#include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
@@ -22,8 +23,6 @@
 
 namespace foretrain {
 namespace {
-
-using Align = TextTable::Align;
 
 /// What the profiles say they were fitted on.
 struct FittedFiles {
@@ -127,35 +126,72 @@ void add_runs(const ImportedLog& log, const Machine& machine, MeasuredCheck& che
   append(check_run_memory(runs, machine.catalog()), check.tested);
 }
 
-std::string errors_table(const std::vector<RecordCheck>& checks, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::right}};
-  table.add({"measured", "count", "skip", "bias", "MAPE", "median", "P90"});
-  std::vector<RecordCheck> plain = checks;
-  for (RecordCheck& one : plain) {  // files and shapes together: what counts is the kind
+/// Files and shapes together: what counts is the kind.
+std::vector<CheckSummary> kinds_of(std::vector<RecordCheck> checks) {
+  for (RecordCheck& one : checks) {
     one.source = one.quantity;
     one.item.clear();
   }
-  for (const CheckSummary& line : summarize(plain)) {
-    if (line.source == "all") continue;
-    const auto percent = [&](double share) {
-      return line.count == 0 ? "-" : fixed_text(100.0 * share, 1);
-    };
-    table.add({line.quantity + (line.group.empty() ? "" : " " + line.group),
-               std::to_string(line.count), std::to_string(line.skipped), percent(line.bias),
-               percent(line.mape), percent(line.median), percent(line.p90)});
-  }
-  return table.text(style);
+  std::vector<CheckSummary> lines = summarize(checks);
+  std::erase_if(lines, [](const CheckSummary& line) { return line.source == "all"; });
+  return lines;
 }
 
-std::string skipped_text(const std::vector<RecordCheck>& checks, const TextStyle& style) {
+AnswerTable errors_table(const std::vector<RecordCheck>& checks) {
+  AnswerTable table{{words_column("measured"), number_column("count"), number_column("skipped")}};
+  add_error_columns(table.columns);
+  for (const CheckSummary& line : kinds_of(checks)) {
+    std::vector<AnswerCell> cells{line.quantity + (line.group.empty() ? "" : " " + line.group),
+                                  std::to_string(line.count), std::to_string(line.skipped)};
+    if (line.count > 0)
+      add_errors(line, cells);
+    else
+      cells.insert(cells.end(), 4, AnswerCell{"-"});
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+AnswerTable skipped_table(const MeasuredCheck& check) {
   std::map<std::string, int> reasons;
-  for (const RecordCheck& one : checks)
-    if (one.skipped) ++reasons[one.why];
-  std::string text;
-  for (const auto& [why, count] : reasons)
-    text += hanging(fmt::format("  {:5}  ", count), why, style);
-  return text;
+  for (const auto* checks : {&check.tested, &check.fitted})
+    for (const RecordCheck& one : *checks)
+      if (one.skipped) ++reasons[one.why];
+  AnswerTable table{{number_column("records"), words_column("why")}};
+  for (const auto& [why, count] : reasons) table.add({std::to_string(count), why});
+  return table;
+}
+
+/// Of all that was not fitted, whatever it is: a share of what was measured.
+AnswerHead check_head(const MeasuredCheck& check) {
+  AnswerHead head;
+  head.subject = "Measurements and forecasts";
+  std::vector<RecordCheck> tested = check.tested;
+  std::erase_if(tested, [](const RecordCheck& one) { return one.quantity == fits_quantity; });
+  for (RecordCheck& one : tested) {
+    one.source = one.quantity = "any";
+    one.group.clear();
+    one.item.clear();
+  }
+  const std::vector<CheckSummary> all = kinds_of(std::move(tested));
+  if (all.empty() || all.front().count == 0) {
+    head.words = "NOTHING HELD OUT";
+    head.sentence =
+        "Every record that could be predicted was fitted, which proves nothing; check others, or "
+        "fit with --hold-out.";
+    return head;
+  }
+  const CheckSummary& line = all.front();
+  head.words = "MEDIAN ERROR " + short_percent(line.median) + " %";
+  head.sentence = fmt::format(
+      "Of {} measurements that were not fitted half are forecast within {} "
+      "%, nine of ten within {} %.",
+      line.count, short_percent(line.median), short_percent(line.p90));
+  head.figures = {{"median", short_percent(line.median) + " %"},
+                  {"P90", short_percent(line.p90) + " %"},
+                  {"bias", short_signed_percent(line.bias) + " %"},
+                  {"skipped", std::to_string(line.skipped)}};
+  return head;
 }
 
 Json checks_tree(const std::vector<RecordCheck>& checks) {
@@ -199,18 +235,12 @@ MeasuredCheck check_measured(const MeasuredCheckRequest& request) {
   return check;
 }
 
-std::string measured_check_text(const MeasuredCheck& check, bool skipped, const TextStyle& style) {
-  std::string text = toned("Not fitted: predicted / measured - 1, percent", Tone::strong, style) +
-                     "\n" + errors_table(check.tested, style);
-  if (!check.fitted.empty())
-    text += "\n" + toned("Fitted on these records, which proves nothing", Tone::strong, style) +
-            "\n" + errors_table(check.fitted, style);
-  if (skipped) {
-    std::vector<RecordCheck> all = check.tested;
-    all.insert(all.end(), check.fitted.begin(), check.fitted.end());
-    text += "\n" + toned("Skipped", Tone::strong, style) + "\n" + skipped_text(all, style);
-  }
-  return text;
+Answer measured_check_answer(const MeasuredCheck& check, bool skipped) {
+  Answer answer{check_head(check)};
+  answer.add("Not fitted: predicted / measured - 1, percent", errors_table(check.tested));
+  answer.add("Fitted on these records, which proves nothing", errors_table(check.fitted));
+  if (skipped) answer.add("Skipped", skipped_table(check));
+  return answer;
 }
 
 std::string measured_check_json(const MeasuredCheck& check) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "calibration/records/record_check.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/constants/measured_logs.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -28,8 +28,7 @@ struct MeasuredCheck {
 [[nodiscard]] MeasuredCheck check_measured(const MeasuredCheckRequest& request);
 
 /// Errors by what was measured; with `skipped` why records were not predicted.
-[[nodiscard]] std::string measured_check_text(const MeasuredCheck& check, bool skipped,
-                                              const TextStyle& style);
+[[nodiscard]] Answer measured_check_answer(const MeasuredCheck& check, bool skipped);
 /// {"tested": {"records": [...], "summary": [...]}, "fitted": {...}}
 [[nodiscard]] std::string measured_check_json(const MeasuredCheck& check);
 

@@ -94,24 +94,33 @@ std::vector<MeasuredLog> read_logs(const LogRequest& request) {
   return logs;
 }
 
-std::string logs_text(const std::vector<MeasuredLog>& logs, const TextStyle& style) {
-  std::string text;
+Answer logs_answer(const std::vector<MeasuredLog>& logs) {
+  Answer answer;
+  std::size_t records = 0;
+  std::size_t left_out = 0;
   for (const MeasuredLog& one : logs) {
     const ImportedLog& log = one.log;
-    text += (text.empty() ? "" : "\n") + toned(log.file, Tone::strong, style) + "\n";
-    text += labelled("  Format", name_of(log.format), style);
-    text += labelled("  Machine", machine_of(log), style);
-    text += labelled("  Records", counts_of(log), style);
-    for (const std::string& remark : log.remarks) text += labelled("  Note", remark, style);
-    int left_out = 0;
-    for (const FlaggedRow& row : log.flagged) left_out += row.kept ? 0 : 1;
+    const auto dropped = static_cast<std::size_t>(std::count_if(
+        log.flagged.begin(), log.flagged.end(), [](const FlaggedRow& row) { return !row.kept; }));
+    AnswerFacts facts;
+    facts.add("format", std::string(name_of(log.format)));
+    facts.add("machine", machine_of(log));
+    facts.add("records", counts_of(log));
+    for (const std::string& remark : log.remarks) facts.add("note", remark);
     if (!log.flagged.empty())
-      text += labelled("  Flagged",
-                       fmt::format("{} rows left out, {} kept", left_out,
-                                   static_cast<int>(log.flagged.size()) - left_out),
-                       style);
+      facts.add("flagged",
+                fmt::format("{} rows left out, {} kept", dropped, log.flagged.size() - dropped));
+    answer.add(log.file, std::move(facts));
+    records += log.sweeps.size() + log.kernels.size() + log.links.size() + log.runs.size();
+    left_out += dropped;
   }
-  return text;
+  AnswerHead& head = answer.head;
+  head.subject = "Measurements read";
+  head.words = fmt::format("{} RECORDS", records);
+  head.sentence =
+      fmt::format("{} record{} of {} file{}; {} row{} left out.", records, records == 1 ? "" : "s",
+                  logs.size(), logs.size() == 1 ? "" : "s", left_out, left_out == 1 ? "" : "s");
+  return answer;
 }
 
 std::string logs_json(const std::vector<MeasuredLog>& logs) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/imports/import_log.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -35,7 +35,7 @@ struct MeasuredLog {
 [[nodiscard]] std::vector<MeasuredLog> read_logs(const LogRequest& request);
 
 /// What was read, by file: tool, machine, records; rows that were flagged.
-[[nodiscard]] std::string logs_text(const std::vector<MeasuredLog>& logs, const TextStyle& style);
+[[nodiscard]] Answer logs_answer(const std::vector<MeasuredLog>& logs);
 /// {"files": [{"file", "sha256", "format", "tool", "gpu", "device", "driver", "library", "date",
 /// "sweeps", "kernels", "links", "runs", "flagged": [{"line", "kept", "what"}], "remarks"}]}
 [[nodiscard]] std::string logs_json(const std::vector<MeasuredLog>& logs);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "calibration/fit/measured_fit.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/constants/measured_logs.hpp"
-#include "planner/text/text_layout.hpp"
 
 namespace foretrain {
 
@@ -47,7 +47,7 @@ struct MadeProfiles {
 /// is of another device, or there is no such device or fabric; ScenarioError with places
 [[nodiscard]] MadeProfiles make_profiles(const ProfileRequest& request);
 
-[[nodiscard]] std::string made_profiles_text(const MadeProfiles& made, const TextStyle& style);
+[[nodiscard]] Answer made_profiles_answer(const MadeProfiles& made);
 /// {"constants": [...], "residuals": [...], "outliers": [...], "verdict": [...], "inherited":
 /// [...], "files": [...]}
 [[nodiscard]] std::string made_profiles_json(const MadeProfiles& made);

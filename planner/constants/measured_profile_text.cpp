@@ -9,40 +9,40 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 std::string change_of(const MeasuredConstant& constant) {
   return constant.change ? fmt::format("{:+.1f} %", 100.0 * *constant.change) : "";
 }
 
 }  // namespace
 
-std::string made_profiles_text(const MadeProfiles& made, const TextStyle& style) {
-  const auto title = [&](const std::string& text) {
-    return "\n" + toned(text, Tone::strong, style) + "\n";
-  };
-  std::string text = title("Verdict").substr(1);
-  for (const std::string& sentence : made.fit.verdict) text += hanging("  - ", sentence, style);
-  text += title("Errors of the fit, percent");
-  TextTable errors{
-      {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right}};
-  errors.add({"measured", "records", "mean", "median", "P90", "bias"});
+Answer made_profiles_answer(const MadeProfiles& made) {
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = "Profiles from measurements alone";
+  head.words = fmt::format("{} CONSTANTS MEASURED", made.constants.size());
+  head.sentence = fmt::format(
+      "{} constants were measured; {} groups were not and come from the shipped profile.",
+      made.constants.size(), made.inherited.size());
+  AnswerTable errors{{words_column("measured"), number_column("records")}};
+  add_error_columns(errors.columns);
   for (const FitResiduals& one : made.fit.residuals)
-    errors.add({one.what, std::to_string(one.errors.count), percent_figure(one.errors.mape, 1),
-                percent_figure(one.errors.median, 1), percent_figure(one.errors.p90, 1),
-                percent_figure(one.errors.bias, 1)});
-  text += errors.text(style);
-  if (made.fit.held_out > 0)
-    text += fmt::format("  {} records are held out for `calibrate check`\n", made.fit.held_out);
-  text += title("Constants, measured and of the shipped profile");
-  TextTable constants{{Align::left, Align::right, Align::right, Align::right}};
+    errors.add({one.what, std::to_string(one.errors.count), percent_figure(one.errors.bias, 1),
+                percent_figure(one.errors.mape, 1), percent_figure(one.errors.median, 1),
+                percent_figure(one.errors.p90, 1)});
+  AnswerTable constants{{words_column("constant"), number_column("measured"),
+                         number_column("shipped"), number_column("change")}};
   for (const MeasuredConstant& one : made.constants)
     constants.add(
         {one.profile + " " + one.key, one.text, one.base.empty() ? "-" : one.base, change_of(one)});
-  text += constants.text(style);
-  text += fmt::format("\n  {} constants were not measured and come from the shipped profile\n",
-                      made.inherited.size());
-  return text;
+  answer.add("What it says", AnswerList{made.fit.verdict});
+  answer.add({"Errors of the fit, percent",
+              {std::move(errors),
+               AnswerLine{made.fit.held_out == 0
+                              ? ""
+                              : fmt::format("{} records are held out for calibrate check.",
+                                            made.fit.held_out)}}});
+  answer.add("Constants, measured and of the shipped profile", std::move(constants));
+  return answer;
 }
 
 std::string made_profiles_json(const MadeProfiles& made) {

@@ -12,8 +12,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 std::string layer_of(CatalogKind kind) {
   switch (kind) {
     case CatalogKind::stacks:
@@ -68,25 +66,26 @@ ProfileComparison compare_profiles(const std::string& a, const std::string& b,
   return comparison;
 }
 
-std::string profile_comparison_text(const ProfileComparison& comparison, bool all,
-                                    const TextStyle& style) {
+Answer profile_comparison_answer(const ProfileComparison& comparison, bool all) {
   constexpr double least = 5e-4;
-  TextTable table{{Align::left, Align::right, Align::right, Align::right}};
-  table.add({"constant", "A", "B", "B / A - 1"});
-  int same = 0;
+  AnswerTable table{{words_column("constant"), number_column("A"), number_column("B"),
+                     number_column("B / A - 1")}};
+  std::size_t same = 0;
   for (const ProfileDifference& one : comparison.constants) {
     const bool equal = one.a == one.b || (one.change && std::abs(*one.change) < least);
-    if (equal && !all) {
-      ++same;
-      continue;
-    }
+    if (equal) ++same;
+    if (equal && !all) continue;
     table.add({one.key, one.a.empty() ? "-" : one.a, one.b.empty() ? "-" : one.b,
                one.change ? fmt::format("{:+.1f} %", 100.0 * *one.change) : ""});
   }
-  std::string text = labelled("  A", comparison.a, style) + labelled("  B", comparison.b, style);
-  text += "\n" + table.text(style);
-  if (same > 0) text += fmt::format("\n  {} constants are the same\n", same);
-  return text;
+  const std::size_t differ = comparison.constants.size() - same;
+  Answer answer;
+  answer.head.subject = comparison.a + " and " + comparison.b;
+  answer.head.words = differ == 0 ? "THE SAME" : fmt::format("{} DIFFER", differ);
+  answer.head.sentence = fmt::format("{} of {} constants of A, {}, and B, {}, differ.", differ,
+                                     comparison.constants.size(), comparison.a, comparison.b);
+  answer.add("Constants", std::move(table));
+  return answer;
 }
 
 std::string profile_comparison_json(const ProfileComparison& comparison) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -31,8 +31,7 @@ struct ProfileComparison {
     const std::string& a, const std::string& b, const std::vector<std::filesystem::path>& catalogs);
 
 /// A table; constants that are the same are counted unless `all`.
-[[nodiscard]] std::string profile_comparison_text(const ProfileComparison& comparison, bool all,
-                                                  const TextStyle& style);
+[[nodiscard]] Answer profile_comparison_answer(const ProfileComparison& comparison, bool all);
 /// {"a", "b", "constants": [{"key", "a", "b", "change"}]}
 [[nodiscard]] std::string profile_comparison_json(const ProfileComparison& comparison);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/explain/catalog_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -41,27 +43,33 @@ std::string short_origin(const Scenario& scenario, const std::string& origin) {
   return origin;
 }
 
-std::string scenario_text(const Scenario& scenario, const TextStyle& style) {
-  constexpr int widest_path = 40;
-  constexpr int longest_value = 14;  // longer ones get a line of their own
-  std::string result =
-      toned(cut("Resolved scenario " + escaped(scenario.path), style.width), Tone::strong, style) +
-      "\n";
-  int path_columns = 0;
+Answer scenario_answer(const Scenario& scenario) {
+  Answer answer;
+  AnswerHead& head = answer.head;
+  const auto written = std::count_if(
+      scenario.values.begin(), scenario.values.end(), [&](const ResolvedValue& value) {
+        return value.origin.starts_with(scenario.path + ":") || value.origin == "--set";
+      });
+  head.subject = escaped(scenario.path);
+  head.words = fmt::format("{} VALUES", scenario.values.size());
+  head.sentence = fmt::format(
+      "{} of {} values are the scenario's own; the others come from catalogs, rules "
+      "and defaults.",
+      written, scenario.values.size());
+  AnswerFacts values;
+  constexpr int most_columns = 52;
   for (const ResolvedValue& value : scenario.values)
-    path_columns = std::min(widest_path, std::max(path_columns, display_width(value.path)));
-  for (const ResolvedValue& value : scenario.values) {
-    const std::string start = "  " + pad_right(value.path, path_columns) + "  ";
-    const bool brief = display_width(value.value) <= longest_value;
-    const std::string middle = pad_right(brief ? value.value : "", longest_value) + "  ";
-    result += hanging(start + middle, escaped(short_origin(scenario, value.origin)), style);
-    if (!brief) result += hanging("      ", value.value, style);
-  }
-  result += "\n" + toned("Files", Tone::strong, style) + "\n";
-  TextTable files{{Align::left, Align::left}};
+    values.label_columns =
+        std::min(most_columns, std::max(values.label_columns, display_width(value.path) + 2));
+  for (const ResolvedValue& value : scenario.values)
+    values.add(value.path,
+               value.value + "  (" + escaped(short_origin(scenario, value.origin)) + ")");
+  AnswerTable files{{words_column(), words_column()}};
   for (const SourceFile& file : scenario.files)
     files.add({"sha256 " + file.sha256.substr(0, 16), escaped(file.path)});
-  return result + files.text(style);
+  answer.add("Values", std::move(values));
+  answer.add("Files", std::move(files));
+  return answer;
 }
 
 std::string scenario_json(const Scenario& scenario) {
@@ -77,18 +85,26 @@ std::string scenario_json(const Scenario& scenario) {
                {"files", std::move(files)}});
 }
 
-std::string catalog_text(const CatalogListing& catalog, const TextStyle& style) {
-  std::string result;
-  for (const CatalogEntry& entry : catalog.entries) {
-    result += hanging("  " + toned(entry.name, Tone::strong, style) + "  ", entry.title, style);
-    if (!entry.summary.empty()) result += hanging("      ", entry.summary, style);
-  }
-  for (const BrokenEntry& entry : catalog.broken) {
-    result += hanging("  " + toned(entry.name, Tone::bad, style) + "  ", "cannot be used:", style);
+Answer catalog_answer(const CatalogListing& catalog, const std::string& kind) {
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = "Catalog: " + kind;
+  head.words = fmt::format("{} ENTRIES", catalog.entries.size());
+  head.sentence = fmt::format(
+      "{} {}{}.", catalog.entries.size(), kind,
+      catalog.broken.empty() ? "" : fmt::format("; {} cannot be used", catalog.broken.size()));
+  if (!catalog.entries.empty())
+    head.next = fmt::format("foretrain show {} {}", kind, catalog.entries.front().name);
+  AnswerTable entries{{words_column("name", 40), words_column("what it is")}};
+  for (const CatalogEntry& entry : catalog.entries)
+    entries.add({entry.name, entry.title + (entry.summary.empty() ? "" : ": " + entry.summary)});
+  AnswerTable broken{{words_column("name"), words_column("why")}};
+  for (const BrokenEntry& entry : catalog.broken)
     for (const Diagnostic& problem : entry.problems)
-      result += hanging("      ", problem.text(), style);
-  }
-  return result;
+      broken.add({AnswerCell{entry.name, Tone::bad}, problem.text()});
+  answer.add("", std::move(entries));
+  answer.add("Cannot be used", std::move(broken));
+  return answer;
 }
 
 std::string catalog_json(const CatalogListing& catalog) {

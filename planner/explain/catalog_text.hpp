@@ -4,23 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 
 /// The resolved scenario: every value with its origin, then the files that took part.
-[[nodiscard]] std::string scenario_text(const Scenario& scenario, const TextStyle& style);
+[[nodiscard]] Answer scenario_answer(const Scenario& scenario);
 /// Where a value of `scenario` comes from, in few columns: "line 8" for the scenario's own file,
 /// "dgx-h100:5" for other files, everything else as it is.
 [[nodiscard]] std::string short_origin(const Scenario& scenario, const std::string& origin);
 /// {schema: "scenario/1", scenario: {nested}, values: [{path, value, origin}], files: [...]}
 [[nodiscard]] std::string scenario_json(const Scenario& scenario);
 
-/// A catalog: per entry a line with name and title, and one with the numbers people choose by; then
-/// the files with errors, and those.
-[[nodiscard]] std::string catalog_text(const CatalogListing& catalog, const TextStyle& style);
+/// A catalog: per entry name, title and the numbers people choose by; then the files with errors.
+[[nodiscard]] Answer catalog_answer(const CatalogListing& catalog, const std::string& kind);
 /// {schema: "catalog/1", entries: [...], broken: [{name, problems}]}
 [[nodiscard]] std::string catalog_json(const CatalogListing& catalog);
 

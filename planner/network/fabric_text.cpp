@@ -15,8 +15,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 [[noreturn]] void refuse(const Infeasible& reason) {
   throw UsageError(reason.message + (reason.remedy.empty() ? "" : "; " + reason.remedy));
 }
@@ -60,8 +58,8 @@ int most_ports(const Fabric& fabric, NodeKind kind) {
   return *std::max_element(first, first + fabric.count(kind));
 }
 
-std::string nodes_text(const Fabric& fabric, const TextStyle& style) {
-  TextTable table({Align::left, Align::right, Align::left});
+AnswerTable nodes_table(const Fabric& fabric) {
+  AnswerTable table{{words_column(), number_column(), words_column()}};
   for (std::size_t k = node_kinds; k-- > 0;) {
     const auto kind = static_cast<NodeKind>(k);
     if (fabric.count(kind) == 0) continue;
@@ -69,16 +67,16 @@ std::string nodes_text(const Fabric& fabric, const TextStyle& style) {
     table.add({plural(fabric, kind), with_thousands(fabric.count(kind)),
                network_switch ? fmt::format("{} ports in use", most_ports(fabric, kind)) : ""});
   }
-  return table.text(style);
+  return table;
 }
 
-std::string cables_text(const FabricReport& report, const TextStyle& style) {
-  TextTable table({Align::left, Align::right, Align::right, Align::left});
+AnswerTable cables_table(const FabricReport& report) {
+  AnswerTable table{{words_column(), number_column(), number_column(), words_column()}};
   for (const CableCount& cables : count_cables(report.fabric, report.down))
     table.add({std::string(name_of(cables.kind)), with_thousands(cables.cables),
                bandwidth_text(cables.rate),
                cables.down == 0 ? "" : fmt::format("{} down", cables.down)});
-  return table.text(style);
+  return table;
 }
 
 std::string single_points_text(const FabricReport& report) {
@@ -105,22 +103,22 @@ std::string bisection_text(const FabricReport& report) {
   return text;
 }
 
-std::string checks_text(const FabricReport& report, const TextStyle& style) {
-  constexpr int column = 18;
-  if (report.disconnected)
-    return labelled("connected", "NO: " + report.disconnected->message, style, column);
-  std::string text =
-      labelled("connected", "yes, every GPU reaches every other both ways", style, column);
-  text +=
-      labelled("diameter", fmt::format("{} links between the most distant GPUs", report.diameter),
-               style, column);
+AnswerFacts checks_of(const FabricReport& report) {
+  AnswerFacts facts;
+  facts.label_columns = 16;
+  if (report.disconnected) {
+    facts.add("connected", "NO: " + report.disconnected->message);
+    return facts;
+  }
+  facts.add("connected", "yes, every GPU reaches every other both ways");
+  facts.add("diameter", fmt::format("{} links between the most distant GPUs", report.diameter));
   if (report.disjoint_paths > 0)
-    text += labelled("path diversity",
-                     fmt::format("{} ways that share no link between the first and the last host",
-                                 report.disjoint_paths),
-                     style, column);
-  if (report.bisection) text += labelled("bisection", bisection_text(report), style, column);
-  return text + labelled("single points", single_points_text(report), style, column);
+    facts.add("path diversity",
+              fmt::format("{} ways that share no link between the first and the last host",
+                          report.disjoint_paths));
+  if (report.bisection) facts.add("bisection", bisection_text(report));
+  facts.add("single points", single_points_text(report));
+  return facts;
 }
 
 /// "4 NVLink domains, each 64 of 72 GPUs (16 of 18 hosts), 900 GB/s per GPU".
@@ -227,27 +225,34 @@ FabricReport judge_fabric(const Scenario& scenario, const std::vector<std::strin
   return report;
 }
 
-std::string fabric_text(const FabricReport& report, const TextStyle& style) {
+Answer fabric_answer(const FabricReport& report) {
   const Fabric& fabric = report.fabric;
-  std::string text = toned(cut(report.name, style.width), Tone::strong, style) + "\n";
-  text += labelled("fabric", fmt::format("{}, {}", report.title, network_text(report)), style);
-  text += labelled(
-      "size",
-      fmt::format("{} {} of {} GPUs and {} NICs, {} GPUs{}", with_thousands(fabric.spec.hosts),
-                  fabric.spec.hosts == 1 ? "host" : "hosts", fabric.spec.host.gpus,
-                  fabric.spec.host.nics, with_thousands(fabric.gpus()), tiers_text(report)),
-      style);
-  if (fabric.spec.domain_hosts > 1) text += labelled("domains", domains_text(fabric), style);
-  if (!report.failures.empty()) {
-    std::string names;
-    for (const std::string& name : report.failures) names += (names.empty() ? "" : ", ") + name;
-    const auto lost = std::count(report.down.begin(), report.down.end(), true);
-    text +=
-        labelled("down", fmt::format("{}: {} one-way links", names, with_thousands(lost)), style);
-  }
-  text += "\nNodes\n" + nodes_text(fabric, style);
-  text += "\nCables, with the rate of one per direction\n" + cables_text(report, style);
-  return text + "\nChecks\n" + checks_text(report, style);
+  const FabricSpec& spec = fabric.spec;
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = report.name;
+  head.verdict = report.disconnected            ? Verdict::no
+                 : report.single_points.empty() ? Verdict::safe
+                                                : Verdict::at_risk;
+  head.words = report.disconnected            ? "DISCONNECTED"
+               : report.single_points.empty() ? "CONNECTED"
+                                              : "SINGLE POINTS OF FAILURE";
+  head.sentence = fmt::format("{}, {}{}.", report.title, network_text(report), tiers_text(report));
+  head.figures = {{"GPUs", with_thousands(fabric.gpus())}, {"hosts", with_thousands(spec.hosts)}};
+  if (report.bisection) head.figures.push_back({"bisection", bandwidth_text(*report.bisection)});
+  AnswerFacts facts;
+  facts.add("hosts", fmt::format("{} GPUs and {} NICs each", spec.host.gpus, spec.host.nics));
+  if (spec.domain_hosts > 1) facts.add("domains", domains_text(fabric));
+  if (!report.failures.empty())
+    facts.add(
+        "down",
+        fmt::format("{}: {} one-way links", fmt::join(report.failures, ", "),
+                    with_thousands(std::count(report.down.begin(), report.down.end(), true))));
+  answer.add("", std::move(facts));
+  answer.add("Nodes", nodes_table(fabric));
+  answer.add("Cables, with the rate of one per direction", cables_table(report));
+  answer.add("Checks", checks_of(report));
+  return answer;
 }
 
 std::string fabric_json(const FabricReport& report) {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
@@ -44,7 +44,7 @@ struct FabricReport {
 [[nodiscard]] FabricReport judge_fabric(const Scenario& scenario,
                                         const std::vector<std::string>& failures);
 
-[[nodiscard]] std::string fabric_text(const FabricReport& report, const TextStyle& style);
+[[nodiscard]] Answer fabric_answer(const FabricReport& report);
 /// {schema: "fabric/1", ...}
 [[nodiscard]] std::string fabric_json(const FabricReport& report);
 /// For Graphviz: hosts, leaves, spines and cores in ranks, domains of several hosts as frames with

@@ -8,7 +8,7 @@
 
 #include "calibration/fit/profile_constant.hpp"
 #include "calibration/records/record_check.hpp"
-#include "planner/text/text_layout.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -67,7 +67,7 @@ struct OwnRunsFit {
 ///   ScenarioError with places
 [[nodiscard]] OwnRunsFit fit_own_runs(const OwnRunsRequest& request);
 
-[[nodiscard]] std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style);
+[[nodiscard]] Answer own_runs_answer(const OwnRunsFit& fit);
 /// {"schema": "own-fit/1", "files", "profiles", "runs": [...], "skipped": [...], "constants":
 /// [...], "noise", "errors": {...}, "made": [...]}
 [[nodiscard]] std::string own_runs_json(const OwnRunsFit& fit);

@@ -12,8 +12,6 @@
 namespace foretrain {
 namespace {
 
-using Align = TextTable::Align;
-
 std::string error_text(double predicted, double measured) {
   return signed_percent_text(predicted / measured - 1.0, 1);
 }
@@ -24,17 +22,17 @@ std::string band_text(const RecordCheck& check) {
                      signed_percent_text(check.high / check.predicted - 1.0, 0));
 }
 
-std::string runs_table(const OwnRunsFit& fit, const TextStyle& style) {
-  TextTable table{{Align::right, Align::right, Align::right, Align::right, Align::right,
-                   Align::right, Align::left}};
-  table.add({"measured", "before", "after", "left out", "band before", "after", "run"});
+AnswerTable runs_table(const OwnRunsFit& fit) {
+  AnswerTable table{{number_column("measured"), number_column("before"), number_column("after"),
+                     number_column("left out"), number_column("band before"),
+                     number_column("after"), words_column("run")}};
   for (const OwnRunLine& line : fit.runs)
     table.add({seconds_text(Seconds{line.after.measured}),
                error_text(line.before.predicted, line.before.measured),
                error_text(line.after.predicted, line.after.measured),
                line.left_out ? error_text(*line.left_out, line.after.measured) : "-",
                band_text(line.before), band_text(line.after), line.after.id});
-  return table.text(style);
+  return table;
 }
 
 /// Mean absolute errors: before, after, and of runs that the fit had not seen.
@@ -57,9 +55,9 @@ OwnErrors errors_of(const OwnRunsFit& fit) {
   return errors;
 }
 
-std::string constants_table(const OwnRunsFit& fit, const TextStyle& style) {
-  TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right}};
-  table.add({"constant", "shipped", "yours", "change", "+-"});
+AnswerTable constants_table(const OwnRunsFit& fit) {
+  AnswerTable table{{words_column("constant"), number_column("shipped"), number_column("yours"),
+                     number_column("change"), number_column("+-")}};
   std::string last;
   for (const OwnConstantLine& line : fit.constants) {
     if (!line.moved) continue;
@@ -68,7 +66,7 @@ std::string constants_table(const OwnRunsFit& fit, const TextStyle& style) {
     table.add({"  " + line.keys.front(), line.before, line.after,
                signed_percent_text(line.change, 1), short_percent(line.deviation) + " %"});
   }
-  return table.text(style);
+  return table;
 }
 
 /// Constants that would matter for these runs and that they leave as unknown as before.
@@ -110,31 +108,30 @@ Json constant_tree(const OwnConstantLine& line) {
 
 }  // namespace
 
-std::string own_runs_text(const OwnRunsFit& fit, const TextStyle& style) {
-  const auto title = [&](const std::string& text) {
-    return "\n" + toned(text, Tone::strong, style) + "\n";
-  };
-  std::string profiles;
-  for (const std::string& name : fit.profiles) profiles += (profiles.empty() ? "" : ", ") + name;
-  std::string text = labelled("around", profiles, style);
-  text += title("Runs: forecast / measured - 1, and where forecasts expect them");
-  text += runs_table(fit, style);
+Answer own_runs_answer(const OwnRunsFit& fit) {
   const OwnErrors errors = errors_of(fit);
-  text += labelled(
-      "mean error",
-      fmt::format("{} before, {} after{}", percent_text(errors.before), percent_text(errors.after),
-                  errors.left_out
-                      ? fmt::format(", {} leave-one-out", percent_text(*errors.left_out))
-                      : "; leave-one-out error needs at least three runs"),
-      style);
-  text += labelled("noise", fmt::format("{}: what no constant explains", percent_text(fit.noise)),
-                   style);
-  if (const std::string table = constants_table(fit, style); !table.empty())
-    text += title("Constants that moved") + table;
-  text += labelled("undetermined", undetermined_text(fit), style);
-  for (const RecordCheck& check : fit.skipped)
-    text += labelled("left aside", check.id + ": " + check.why, style);
-  return text;
+  const std::string after = percent_text(errors.after);
+  Answer answer;
+  AnswerHead& head = answer.head;
+  head.subject = "Fit to runs of your own";
+  head.words = after + " AFTER THE FIT";
+  head.sentence = fmt::format(
+      "The mean error of {} run{} goes from {} to {}; {}.", fit.runs.size(),
+      fit.runs.size() == 1 ? "" : "s", percent_text(errors.before), after,
+      errors.left_out
+          ? "runs left out of the fit in turn are " + percent_text(*errors.left_out) + " off"
+          : "three runs or more would say how it does on others");
+  head.figures = {{"before", percent_text(errors.before)}, {"after", after}};
+  if (errors.left_out) head.figures.push_back({"left out", percent_text(*errors.left_out)});
+  AnswerFacts facts;
+  facts.add("around", fmt::format("{}", fmt::join(fit.profiles, ", ")));
+  facts.add("noise", percent_text(fit.noise) + ": what no constant explains");
+  facts.add("undetermined", undetermined_text(fit));
+  for (const RecordCheck& check : fit.skipped) facts.add("left aside", check.id + ": " + check.why);
+  answer.add("Runs: forecast / measured - 1, and where forecasts expect them", runs_table(fit));
+  answer.add("Constants that moved", constants_table(fit));
+  answer.add("", std::move(facts));
+  return answer;
 }
 
 std::string own_runs_json(const OwnRunsFit& fit) {

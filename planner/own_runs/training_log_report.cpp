@@ -53,55 +53,73 @@ Json events_json(const TrainingLog& log, LogNaming naming) {
 }
 
 /// "gpus 64, tensor 4, ..." of what a plan says; the rest by name.
-void add_plan(std::string& text, const LoggedPlan& plan) {
-  std::string known;
-  std::string unknown;
+void add_plan(AnswerFacts& facts, const LoggedPlan& plan) {
+  std::vector<std::string> known;
+  std::vector<std::string> unknown;
   const Json said = plan_json(plan);
-  for (const auto& [key, value] : said.items()) {
-    std::string& list = value.is_null() ? unknown : known;
-    if (!list.empty()) list += ", ";
-    list += key;
-    if (!value.is_null())
-      list += " " + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  text += fmt::format("plan        {}\n", known.empty() ? "not said" : known);
-  if (!known.empty() && !unknown.empty())
-    text += fmt::format("            not said: {}\n", unknown);
+  for (const auto& [key, value] : said.items())
+    if (value.is_null())
+      unknown.push_back(key);
+    else
+      known.push_back(key + " " + (value.is_string() ? value.get<std::string>() : value.dump()));
+  if (!known.empty()) facts.add("plan", fmt::format("{}", fmt::join(known, ", ")));
+  if (!unknown.empty()) facts.add("not said", fmt::format("{}", fmt::join(unknown, ", ")));
 }
 
-void add_rates(std::string& text, const TrainingLog& log) {
+std::string memory_text(const TrainingLog& log) {
   constexpr double gibi = 1073741824.0;
-  if (log.step) {
-    text += fmt::format("step        {:.4g} s median, {:.4g} to {:.4g} s from P10 to P90 of {}\n",
-                        log.step->median, log.step->p10, log.step->p90, log.step->records);
-    text += fmt::format("            {}\n", log.step->how);
-  } else {
-    text += "step        the log says no times\n";
-  }
-  if (log.tokens_per_s_per_gpu)
-    text += fmt::format("tokens      {:.6g} per second and GPU\n", *log.tokens_per_s_per_gpu);
-  if (log.tflops_per_gpu)
-    text += fmt::format("compute     {:.4g} TFLOP/s per GPU, as the log counts them\n",
-                        *log.tflops_per_gpu);
-  if (log.memory_max_bytes)
-    text += fmt::format("memory      {:.2f} GiB {} at most\n", *log.memory_max_bytes / gibi,
-                        log.memory_kind);
+  return fmt::format("{:.2f} GiB", *log.memory_max_bytes / gibi);
 }
 
-void add_events(std::string& text, const TrainingLog& log, LogNaming naming) {
-  constexpr std::size_t most = 20;
-  for (std::size_t i = 0; i < log.events.size() && i < most; ++i) {
-    const LogEvent& event = log.events[i];
-    text += fmt::format("{}{}{} ({}:{})\n", i == 0 ? "events      " : "            ",
-                        event.step ? fmt::format("step {}: ", *event.step) : "", event.what,
-                        shown_name(log, static_cast<std::size_t>(event.file), naming), event.line);
-  }
-  std::string all;
+AnswerFacts facts_of(const TrainingLog& log) {
+  AnswerFacts facts;
+  facts.add("format", log.format.empty() ? "no steps" : log.format);
+  if (log.step) facts.add("step", log.step->how);
+  if (log.memory_max_bytes)
+    facts.add("memory", memory_text(log) + " " + log.memory_kind + " at most");
+  add_plan(facts, log.plan);
+  if (!log.gpu.empty()) facts.add("GPU", plain_text(log.gpu, 60));
+  std::vector<std::string> counts;
   for (std::size_t kind = 0; kind < log_event_kinds; ++kind)
     if (log.event_counts[kind] > 0)
-      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", log.event_counts[kind],
-                         name_of(static_cast<LogEventKind>(kind)));
-  text += fmt::format("in all      {}\n", all.empty() ? "no events" : all);
+      counts.push_back(
+          fmt::format("{} {}", log.event_counts[kind], name_of(static_cast<LogEventKind>(kind))));
+  facts.add("events", counts.empty() ? "none" : fmt::format("{}", fmt::join(counts, ", ")));
+  for (const std::string& remark : log.remarks) facts.add("remark", remark);
+  return facts;
+}
+
+AnswerTable events_table(const TrainingLog& log, LogNaming naming) {
+  constexpr std::size_t most = 20;
+  AnswerTable table{{number_column("step"), words_column("event"), words_column("where")}};
+  for (std::size_t i = 0; i < log.events.size() && i < most; ++i) {
+    const LogEvent& event = log.events[i];
+    table.add({event.step ? std::to_string(*event.step) : "", event.what,
+               fmt::format("{}:{}", shown_name(log, static_cast<std::size_t>(event.file), naming),
+                           event.line)});
+  }
+  return table;
+}
+
+AnswerHead log_head(const TrainingLog& log) {
+  AnswerHead head;
+  head.subject = "A training log";
+  head.words = log.step ? fmt::format("{:.4g} S A STEP", log.step->median) : "NO STEP TIMES";
+  head.sentence = fmt::format("{} record{}", log.iterations, log.iterations == 1 ? "" : "s");
+  if (log.first_step && log.last_step)
+    head.sentence += fmt::format(", of steps {} to {}", *log.first_step, *log.last_step);
+  head.sentence += log.step ? fmt::format("; a step takes {:.4g} s, the median of {}.",
+                                          log.step->median, log.step->records)
+                            : "; the log says no times.";
+  if (log.step)
+    head.figures.push_back({"step", fmt::format("{:.4g} s", log.step->median),
+                            fmt::format("{:.4g} to {:.4g} s", log.step->p10, log.step->p90)});
+  if (log.tokens_per_s_per_gpu)
+    head.figures.push_back({"tokens/s/GPU", fmt::format("{:.6g}", *log.tokens_per_s_per_gpu)});
+  if (log.tflops_per_gpu)
+    head.figures.push_back({"as logged", fmt::format("{:.4g} TFLOP/s/GPU", *log.tflops_per_gpu)});
+  if (log.memory_max_bytes) head.figures.push_back({"memory", memory_text(log)});
+  return head;
 }
 
 }  // namespace
@@ -138,18 +156,11 @@ std::string training_log_json(const TrainingLog& log, LogNaming naming) {
   return json.dump(2) + "\n";
 }
 
-std::string training_log_text(const TrainingLog& log, LogNaming naming) {
-  std::string text = fmt::format("format      {}\n", log.format.empty() ? "no steps" : log.format);
-  text += fmt::format("records     {}", log.iterations);
-  if (log.first_step && log.last_step)
-    text += fmt::format(", of steps {} to {}", *log.first_step, *log.last_step);
-  text += "\n";
-  add_rates(text, log);
-  add_plan(text, log.plan);
-  if (!log.gpu.empty()) text += fmt::format("GPU         {}\n", plain_text(log.gpu, 60));
-  add_events(text, log, naming);
-  for (const std::string& remark : log.remarks) text += "remark      " + remark + "\n";
-  return text;
+Answer training_log_answer(const TrainingLog& log, LogNaming naming) {
+  Answer answer{log_head(log)};
+  answer.add("", facts_of(log));
+  answer.add("Events", events_table(log, naming));
+  return answer;
 }
 
 }  // namespace foretrain

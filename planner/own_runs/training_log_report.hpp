@@ -5,6 +5,7 @@
 
 #include "calibration/training_logs/log_record.hpp"
 #include "calibration/training_logs/training_log.hpp"
+#include "planner/answer/answer.hpp"
 
 namespace foretrain {
 
@@ -12,6 +13,6 @@ namespace foretrain {
 [[nodiscard]] std::string training_log_json(const TrainingLog& log, LogNaming naming);
 
 /// The same for people: format, steps, rates, memory, plan and events.
-[[nodiscard]] std::string training_log_text(const TrainingLog& log, LogNaming naming);
+[[nodiscard]] Answer training_log_answer(const TrainingLog& log, LogNaming naming);
 
 }  // namespace foretrain

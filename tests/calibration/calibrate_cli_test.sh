@@ -58,7 +58,7 @@ grep -E '^[^,]*,[^,]*,[^,]*,H100-SXM-80GB,[^,]*,8,' "$source/calibration/measure
   grep -v ',null,null,' >>"$work/sweeps.csv"
 head -1 "$source/calibration/measured/kernels.csv" >"$work/kernels.csv"
 grep -E ',gemm,H100-SXM-80GB,bfloat16,' "$source/calibration/measured/kernels.csv" >>"$work/kernels.csv"
-expect 0 'Verdict' "$foretrain" calibrate fit --measured "$work/sweeps.csv" "$work/kernels.csv" \
+expect 0 'CONSTANTS MEASURED' "$foretrain" calibrate fit --measured "$work/sweeps.csv" "$work/kernels.csv" \
   --device h100-sxm5-80gb --fabric ib-ndr --hold-out 5 --out "$work/my-h100.yaml"
 for file in my-h100 my-h100-fabric my-h100-site; do
   [[ -s $work/$file.yaml ]] || fail "$file.yaml is not written"
@@ -68,7 +68,7 @@ done
 mkdir "$work/folder" "$work/empty"
 cp "$work/kernels.csv" "$work/folder"
 cp "$work/sweeps.csv" "$work/folder/nccl_sweeps.csv"
-expect 0 'Verdict' "$foretrain" calibrate fit --measured "$work/folder" \
+expect 0 'CONSTANTS MEASURED' "$foretrain" calibrate fit --measured "$work/folder" \
   --device h100-sxm5-80gb --fabric ib-ndr --hold-out 5 --out "$work/folder/my-h100.yaml"
 constants() { grep -vE '^  (files|source):|sha256|nccl_sweeps|sweeps.csv' "$1"; }
 diff <(constants "$work/folder/my-h100.yaml") <(constants "$work/my-h100.yaml") >/dev/null ||
@@ -96,12 +96,12 @@ expect 0 'across.share' "$foretrain" calibrate compare site/selene site/dgx-h100
 expect 2 'nothing in common' "$foretrain" calibrate compare site/selene device/h200
 
 # --- constants: every one with its meaning, prior and records ------------------------------------
-expect 0 'nccl-tests on healthy clusters' "$foretrain" calibrate constants --kind site
+expect 0 'nccl-tests on healthy clusters' "$foretrain" calibrate constants --kind site --markdown
 expect 0 'set by hand' "$foretrain" calibrate constants --kind stack
 expect 0 '"free":' "$foretrain" calibrate constants --kind fabric --json
 expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
 expect 2 'kernel not in' "$foretrain" calibrate constants --kind kernel
-expect 2 'exclude one another' "$foretrain" calibrate constants --csv --json
+expect 2 '--csv excludes --json' "$foretrain" calibrate constants --csv --json
 
 # --- run, with programs that stand in for the harness -----------------------------------------
 expect 2 'foretrain-gpubench is not in' "$foretrain" calibrate run --programs "$work" --out "$work/raw"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
-#include "planner/cli/command.hpp"
-#include "planner/cli/output_file.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/constants/measured_check.hpp"
 #include "planner/constants/profile_compare.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -15,18 +14,16 @@ struct CheckOptions {
   LogOptions logs;
   std::vector<std::string> profiles;
   OwnFolders folders;
-  std::string out;
+  AnswerOutput output;
   bool skipped = false;
-  bool json = false;
 };
 
 struct CompareOptions {
   std::string a;
   std::string b;
   OwnFolders folders;
-  std::string out;
+  AnswerOutput output;
   bool all = false;
-  bool json = false;
 };
 
 int run_check(const CheckOptions& options) {
@@ -35,25 +32,22 @@ int run_check(const CheckOptions& options) {
   request.catalogs = own_roots(options.folders);
   request.profiles = options.profiles;
   const MeasuredCheck check = check_measured(request);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(options.json ? measured_check_json(check)
-                              : measured_check_text(check, options.skipped, style),
-                 options.out);
+  return deliver_answer(options.output, {"check", [&] { return measured_check_json(check); }}, [&] {
+    Answer answer = measured_check_answer(check, options.skipped);
+    if (!options.skipped && !answer.head.figures.empty() && options.logs.files.size() == 1)
+      answer.head.next =
+          "foretrain calibrate check " + shell_words({options.logs.files.front()}) + " --skipped";
+    return answer;
+  });
 }
 
 int run_compare(const CompareOptions& options) {
   const ProfileComparison comparison =
       compare_profiles(options.a, options.b, own_roots(options.folders));
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(options.json ? profile_comparison_json(comparison)
-                              : profile_comparison_text(comparison, options.all, style),
-                 options.out);
-}
-
-void add_common(CLI::App& app, OwnFolders& folders, std::string& out, bool& json) {
-  add_folder_options(app, folders);
-  add_report_output(app, out);
-  app.add_flag("--json", json, "Print JSON");
+  return deliver_answer(
+      options.output,
+      {"comparison of profiles", [&] { return profile_comparison_json(comparison); }},
+      [&] { return profile_comparison_answer(comparison, options.all); });
 }
 
 }  // namespace
@@ -75,7 +69,8 @@ Command add_calibrate_check(CLI::App& calibrate) {
       ->allow_extra_args(false);
   add_log_options(*app, options->logs);
   app->add_flag("--skipped", options->skipped, "Show why records were not predicted");
-  add_common(*app, options->folders, options->out, options->json);
+  add_answer_output(*app, options->output, "predicted and measured, with bands");
+  add_folder_options(*app, options->folders);
   app->footer(
       "Examples:\n"
       "  foretrain calibrate check gpubench.jsonl --profile my-h100.yaml\n"
@@ -96,7 +91,8 @@ Command add_calibrate_compare(CLI::App& calibrate) {
   app->add_option("b", options->b, "The other one; by default the shipped profile behind the first")
       ->type_name("PROFILE");
   app->add_flag("--all", options->all, "List constants that are the same as well");
-  add_common(*app, options->folders, options->out, options->json);
+  add_answer_output(*app, options->output, "every constant of both");
+  add_folder_options(*app, options->folders);
   app->footer(
       "Examples:\n"
       "  foretrain calibrate compare my-h100.yaml\n"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
-#include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
@@ -17,6 +17,7 @@
 #include "planner/constants/measured_profile.hpp"
 #include "planner/evidence/inference.hpp"
 #include "planner/own_runs/own_runs.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -30,7 +31,7 @@ struct FitOptions {
   std::string out;
   bool check = false;
   bool write = false;
-  bool json = false;
+  AnswerOutput output;  ///< but its `out`, which is not of the answer alone
   LogOptions measured;  ///< files: those of --measured
   std::string device;
   int hold_out = 0;
@@ -80,9 +81,17 @@ int run_own(const FitOptions& options) {
       if (error) throw UsageError("cannot make " + parent.string() + ": " + error.message());
     }
     write_told(files);
-    write_diagnostic("use them: foretrain simulate SCENARIO --profiles " + options.out);
   }
-  return deliver(options.json ? own_runs_json(fit) : own_runs_text(fit, output_style()));
+  return deliver_answer(
+      options.output, {"fit of own runs", [&] { return own_runs_json(fit); }}, [&] {
+        Answer answer = own_runs_answer(fit);
+        answer.head.next =
+            options.out.empty()
+                ? "foretrain calibrate fit --runs " + shell_words(options.runs) +
+                      " --out my-profiles"
+                : "foretrain simulate SCENARIO --profiles " + shell_word(options.out);
+        return answer;
+      });
 }
 
 /// Profiles from measurements alone, into --out and files beside it.
@@ -110,14 +119,22 @@ int run_measured(const FitOptions& options) {
   for (const MadeProfile& file : made.files)
     files.push_back({out.parent_path() / (request.name + file.suffix + ".yaml"), file.text});
   if (!options.out.empty()) write_told(files);
-  return deliver(options.json ? made_profiles_json(made)
-                              : made_profiles_text(made, output_style()));
+  return deliver_answer(options.output,
+                        {"measured profiles", [&] { return made_profiles_json(made); }},
+                        [&] { return made_profiles_answer(made); });
+}
+
+/// Where --out is the file that the answer goes to.
+AnswerOutput with_file(const FitOptions& options) {
+  AnswerOutput output = options.output;
+  output.out = options.out;
+  return output;
 }
 
 /// Constants of inference engines; with --write into their files.
 int run_engines(const FitOptions& options) {
   if (!options.runs.empty() || !options.measured.files.empty() || !options.plan.empty() ||
-      !options.profiles.empty() || options.check || options.json || !options.device.empty())
+      !options.profiles.empty() || options.check || options.output.json || !options.device.empty())
     throw UsageError("--inference takes --write and --out beside it");
   const InferenceRequest request{
       options.inference_runs, own_roots(options.folders), {}, &Interruption::noted()};
@@ -128,8 +145,8 @@ int run_engines(const FitOptions& options) {
   for (const EngineFile& file : calibration.files)
     if (options.write && file.after != file.before) changed.push_back({file.path, file.after});
   write_files(changed, FileUse::rewrite);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  return deliver(answer_text(engine_calibration_answer(calibration), style), options.out);
+  return deliver_answer(with_file(options), {"fit of engines"},
+                        [&] { return engine_calibration_answer(calibration); });
 }
 
 void require_convergence(const Calibration& calibration) {
@@ -146,10 +163,9 @@ int run_shipped(const FitOptions& options) {
   request.profiles = options.profiles;
   request.starts = options.starts;
   const Calibration calibration = calibrate(request);
-  const TextStyle style = options.out.empty() ? output_style() : TextStyle{};
-  const int told =
-      deliver(options.json ? calibration_json(calibration) : calibration_text(calibration, style),
-              options.out);
+  const int told = deliver_answer(with_file(options),
+                                  {"calibration", [&] { return calibration_json(calibration); }},
+                                  [&] { return calibration_answer(calibration); });
   bool same = true;
   std::vector<TextFile> changed;
   const auto put = [&](const ProfileFile& file) {
@@ -215,7 +231,7 @@ Command add_calibrate_fit(CLI::App& calibrate) {
   CLI::App* fit = calibrate.add_subcommand(
       "fit", "Fit the constants of devices, fabrics, stacks and sites to what was measured");
   add_what_is_fitted(*fit, *options);
-  fit->add_flag("--json", options->json, "Print constants, bands and errors as JSON");
+  add_answer_forms(*fit, options->output, "with constants, bands and errors");
   add_folder_options(*fit, options->folders);
   fit->add_option("--out", options->out,
                   "Write to a file instead of standard output; with --measured, the profile "

@@ -5,9 +5,11 @@
 #include <memory>
 #include <system_error>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/field_table.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -19,8 +21,8 @@ namespace fs = std::filesystem;
 
 struct ImportOptionsOfCommand {
   LogOptions logs;
-  std::string out;
-  bool json = false;
+  std::string out;      ///< a folder
+  AnswerOutput output;  ///< its `out` is not used
 };
 
 void make_folder(const fs::path& folder) {
@@ -43,7 +45,13 @@ int run_import(const ImportOptionsOfCommand& options) {
     write_files(files, FileUse::to_edit);
     for (const TextFile& file : files) write_diagnostic("wrote " + file.path.string());
   }
-  return deliver(options.json ? logs_json(logs) : logs_text(logs, output_style()));
+  return deliver_answer(options.output, {"measurements", [&] { return logs_json(logs); }}, [&] {
+    Answer answer = logs_answer(logs);
+    answer.head.next =
+        "foretrain calibrate check " +
+        (options.out.empty() ? shell_words(options.logs.files) : shell_word(options.out));
+    return answer;
+  });
 }
 
 }  // namespace
@@ -117,7 +125,7 @@ Command add_calibrate_import(CLI::App& calibrate) {
                   "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder")
       ->type_name("DIR");
   guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_flag("--json", options->json, "Print what was read as JSON");
+  add_answer_forms(*app, options->output, "what was read");
   app->footer(
       "Formats: " + joined(choices_of<LogFormat>()) +
       "\nExamples:\n"

@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "calibration/training_logs/read_training_log.hpp"
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/own_runs/training_log_report.hpp"
+#include "planner/text/shell_word.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -14,8 +16,8 @@ namespace {
 
 struct TrainingLogOptions {
   std::vector<std::string> files;
-  std::string out;
-  bool json = false;
+  std::string out;      ///< the record
+  AnswerOutput output;  ///< its `out` is not used
   bool anonymise = false;
 };
 
@@ -28,7 +30,14 @@ int import_training_log(const TrainingLogOptions& options) {
     write_file(options.out, log_record_text(log, naming), FileUse::to_edit);
     write_diagnostic("wrote " + options.out);
   }
-  return deliver(options.json ? training_log_json(log, naming) : training_log_text(log, naming));
+  return deliver_answer(
+      options.output, {"training log", [&] { return training_log_json(log, naming); }}, [&] {
+        Answer answer = training_log_answer(log, naming);
+        answer.head.next = options.out.empty()
+                               ? "foretrain diagnose " + shell_words(options.files)
+                               : "foretrain validate --runs " + shell_word(options.out);
+        return answer;
+      });
 }
 
 /// "megatron-lm, nemo, ..." on lines of at most 80 characters.
@@ -60,7 +69,7 @@ Command add_training_log_import(CLI::App& import) {
   app->add_option("-o,--out", options->out, "Write the record, for `validate --runs`, to a file")
       ->type_name("FILE");
   guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_flag("--json", options->json, "Print JSON, schema log/1, with the record in it");
+  add_answer_forms(*app, options->output, "schema log/1, with the record in it");
   app->add_flag("--anonymise", options->anonymise, "Leave names of files out, for sharing");
   app->footer(
       "Examples:\n"

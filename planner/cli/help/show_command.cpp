@@ -3,12 +3,13 @@
 #include <filesystem>
 #include <memory>
 
+#include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/terminal.hpp"
 #include "planner/explain/catalog_text.hpp"
 #include "planner/network/fabric_svg.hpp"
 #include "planner/network/fabric_text.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/machine_names.hpp"
@@ -27,7 +28,7 @@ struct ShowOptions {
   std::string svg;
   std::vector<std::string> down;
   bool dot = false;
-  bool json = false;
+  AnswerOutput output;
 };
 
 std::vector<std::string> catalog_kinds() {
@@ -50,13 +51,23 @@ std::string entry_asked(const std::string& kind, const ShowOptions& options) {
   return options.entry;
 }
 
+/// What is a document itself has no other form.
+void refuse_forms(const ShowOptions& options) {
+  const AnswerOutput& output = options.output;
+  if (output.markdown || output.brief || !output.html.empty())
+    throw UsageError(
+        "--markdown, --html and --brief are of scenarios, lists of catalogs and fabrics");
+}
+
 int show_catalog(ShowOptions options) {
   const std::string kind = options.scenario.file;
   if (!options.entry.empty()) options.entry = entry_asked(kind, options);
   const CatalogListing catalog = catalog_listing(kind, load_options(options.scenario));
   const auto& entries = catalog.entries;
   if (options.entry.empty())
-    return deliver(options.json ? catalog_json(catalog) : catalog_text(catalog, output_style()));
+    return deliver_answer(options.output, {"catalog", [&] { return catalog_json(catalog); }},
+                          [&] { return catalog_answer(catalog, kind); });
+  refuse_forms(options);
   for (const BrokenEntry& entry : catalog.broken)
     if (entry.name == options.entry) throw ScenarioError(entry.problems);
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const CatalogEntry& entry) {
@@ -70,8 +81,10 @@ int show_catalog(ShowOptions options) {
                      nearest_hint(options.entry, names));
   }
   const auto inherited = inherited_values(kind, options.entry, load_options(options.scenario));
-  return deliver(options.json ? catalog_entry_json(*found, inherited)
-                              : catalog_entry_text(*found, inherited, output_style()));
+  const AnswerOutput& output = options.output;
+  return deliver(output.json ? catalog_entry_json(*found, inherited)
+                             : catalog_entry_text(*found, inherited, output.style()),
+                 output.out);
 }
 
 /// A word that is neither a file nor a subject was probably meant to be a subject.
@@ -92,11 +105,15 @@ int show_fabric(const ShowOptions& options) {
   wanted.file = options.entry;
   const FabricReport report = judge_fabric(read_scenario(wanted), options.down);
   if (!options.svg.empty()) write_file(options.svg, fabric_svg(report));
-  int delivered = 0;
-  if (options.dot)
-    delivered = deliver(fabric_dot(report));
-  else
-    delivered = deliver(options.json ? fabric_json(report) : fabric_text(report, output_style()));
+  const int delivered =
+      options.dot
+          ? deliver(fabric_dot(report), options.output.out)
+          : deliver_answer(options.output, {"fabric", [&] { return fabric_json(report); }}, [&] {
+              Answer answer = fabric_answer(report);
+              answer.head.next =
+                  "foretrain show fabric " + shell_word(options.entry) + " --svg fabric.svg";
+              return answer;
+            });
   if (delivered != exit_ok) return delivered;
   return report.disconnected ? exit_infeasible : exit_ok;
 }
@@ -110,11 +127,16 @@ int show(const ShowOptions& options) {
   if (std::find(kinds.begin(), kinds.end(), subject) != kinds.end()) return show_catalog(options);
   if (!options.entry.empty())
     throw UsageError("show " + subject + " takes no second word; catalogs do: show models NAME");
-  if (subject == "keys") return deliver(reference_page(scenario_fields()));
-  if (subject == "schema") return deliver(schema_json(scenario_fields()));
+  if (subject == "keys" || subject == "schema") {
+    refuse_forms(options);
+    return deliver(
+        subject == "keys" ? reference_page(scenario_fields()) : schema_json(scenario_fields()),
+        options.output.out);
+  }
   check_subject(subject);
   const Scenario scenario = read_scenario(options.scenario, Purpose::any);
-  return deliver(options.json ? scenario_json(scenario) : scenario_text(scenario, output_style()));
+  return deliver_answer(options.output, {"scenario", [&] { return scenario_json(scenario); }},
+                        [&] { return scenario_answer(scenario); });
 }
 
 }  // namespace
@@ -130,10 +152,12 @@ Command add_show_command(CLI::App& program) {
       ->type_name("SUBJECT");
   app->add_option("entry", options->entry, "One entry of a catalog; the scenario of a fabric")
       ->type_name("NAME");
-  CLI::Option* json = app->add_flag("--json", options->json, "Print JSON");
-  app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")->excludes(json);
   app->add_option("--svg", options->svg, "Fabric: draw it into FILE")->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--svg"});
+  add_answer_output(*app, options->output, "schemas scenario/1, catalog/1, fabric/1", {"--svg"});
+  app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")
+      ->excludes("--json")
+      ->excludes("--markdown")
+      ->excludes("--brief");
   app->add_option("--down", options->down,
                   "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2; may be repeated")
       ->type_name("NAME")

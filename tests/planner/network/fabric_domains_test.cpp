@@ -105,11 +105,11 @@ TEST_CASE("racks: the picture has a frame for each and says how much of it is us
 
 TEST_CASE("racks: text, JSON and Graphviz tell domains", "[planner][fabric][domain]") {
   const FabricReport report = rack_report(64, 64);
-  std::istringstream lines(fabric_text(report, {80, false, false}));
+  std::istringstream lines(answer_text(fabric_answer(report), {80, false, false}));
   std::string text;
   for (std::string line; std::getline(lines, line); text += line + "\n") CHECK(line.size() <= 80);
   CHECK(test::has(text, "4 NVLink domains, each 64 of 72 GPUs (16 of 18 hosts), 900 GB/s"));
-  CHECK(test::has(fabric_text(rack_report(40, 72), {200, false, false}), "the last has 16 GPUs"));
+  CHECK(test::has(answer_text(fabric_answer(rack_report(40, 72)), {200, false, false}), "the last has 16 GPUs"));
   CHECK(test::has(fabric_json(report), "\"domain_places\": 18"));
   const std::string dot = fabric_dot(report);
   CHECK(occurrences(dot, "subgraph cluster_nvswitch") == 4);

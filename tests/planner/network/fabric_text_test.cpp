@@ -40,7 +40,7 @@ TEST_CASE("fabric: the report of 1024 H100 is the reference architecture's four 
   CHECK(report.closed_form.value().in(TBps) == Approx(512 * 0.05));
   CHECK(report.disjoint_paths == 8);
   CHECK(report.single_points.empty());
-  const std::string text = fabric_text(report, TextStyle{});
+  const std::string text = answer_text(fabric_answer(report));
   CHECK(test::has(text, "leaf-spine  1,024  50.0 GB/s"));
   CHECK(test::has(text, "none: no switch"));
 }
@@ -49,7 +49,8 @@ TEST_CASE("fabric: no line is wider than the screen, at any size", "[planner][fa
   const TextStyle style{GENERATE(60, 80, 120), false, false};
   for (const char* file :
        {"llama2-70b-1024xh100.yaml", "llama3-8b-8xh100.yaml", "llama3.1-405b-16384xh100.yaml"}) {
-    std::istringstream lines(fabric_text(report_of({}, {"leaf0-nic0.0"}, file), style));
+    std::istringstream lines(
+        answer_text(fabric_answer(report_of({}, {"leaf0-nic0.0"}, file)), style));
     for (std::string line; std::getline(lines, line);)
       CHECK(static_cast<int>(line.size()) <= style.width);
   }
@@ -82,8 +83,8 @@ TEST_CASE("fabric: a cut fabric is reported, with no figure that needs a whole o
           "[planner][fabric]") {
   const FabricReport report = report_of({"cluster.fabric.kind=fat-tree"}, {"leaf2"});
   REQUIRE(report.disconnected);
-  CHECK(test::has(fabric_text(report, TextStyle{}), "NO: the fabric is disconnected"));
-  CHECK_FALSE(test::has(fabric_text(report, TextStyle{}), "bisection"));
+  CHECK(test::has(answer_text(fabric_answer(report)), "NO: the fabric is disconnected"));
+  CHECK_FALSE(test::has(answer_text(fabric_answer(report)), "bisection"));
   const auto json = nlohmann::json::parse(fabric_json(report));
   CHECK(json["checks"]["connected"] == false);
   CHECK(json["checks"]["diameter_links"].is_null());
@@ -142,16 +143,16 @@ TEST_CASE("fabric: a torus and a dragonfly are described by their sizes", "[plan
   const FabricReport torus = report_of(
       {"cluster.fabric={kind: torus, preset: ib-ndr, torus: {size: [8, 4, 4], channel: 3.2 "
        "Tbit/s}}"});
-  CHECK(test::has(fabric_text(torus, wide), "torus of 8 x 4 x 4"));
-  CHECK_FALSE(test::has(fabric_text(torus, wide), "tiers"));
+  CHECK(test::has(answer_text(fabric_answer(torus), wide), "torus of 8 x 4 x 4"));
+  CHECK_FALSE(test::has(answer_text(fabric_answer(torus), wide), "tiers"));
   CHECK(nlohmann::json::parse(fabric_json(torus))["tiers"].is_null());
   CHECK(torus.fabric.count(NodeKind::leaf) == 128);
   const FabricReport dragonfly = report_of(
       {"cluster.fabric={kind: dragonfly, preset: ib-ndr, dragonfly: {groups: 8, routers: 16, "
        "nics_per_router: 8, global_ports: 4, plus: true}}"});
-  CHECK(
-      test::has(fabric_text(dragonfly, wide), "dragonfly+ of 8 groups with 16 leaves and as many"));
+  CHECK(test::has(answer_text(fabric_answer(dragonfly), wide),
+                  "dragonfly+ of 8 groups with 16 leaves and as many"));
   const FabricReport rails = report_of({"cluster.fabric.kind=rail-only"});
-  CHECK(test::has(fabric_text(rails, wide), "tiers of switches per rail"));
+  CHECK(test::has(answer_text(fabric_answer(rails), wide), "tiers of switches per rail"));
   CHECK(rails.fabric.planes == 8);
 }

@@ -60,7 +60,7 @@ TEST_CASE("domains: a job of one rack needs no bandwidth between hosts",
 
 TEST_CASE("domains: reports say how far NVLink reaches", "[planner][domain][fabric]") {
   const FabricReport report = judge_fabric(racks_with({}), {});
-  CHECK(test::has(fabric_text(report, {}), "16 NVLink domains, each 64 of 72 GPUs"));
+  CHECK(test::has(answer_text(fabric_answer(report)), "16 NVLink domains, each 64 of 72 GPUs"));
   CHECK(nlohmann::json::parse(fabric_json(report))["domain_hosts"] == 16);
   CHECK(report.fabric.count(NodeKind::host_switch) == 16);
   bool said = false;

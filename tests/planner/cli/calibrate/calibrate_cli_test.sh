@@ -60,7 +60,8 @@ is_empty err
 is_narrow out
 has out "stack/jax"
 has out "0 of 3 profiles are as the fit gives them"
-has out "times.elementwise: 9 -> "
+has out "times.elementwise: 9"
+has out "-> "
 has out "h100-sxm5-80gb all-to-all"
 has out "ib-ndr"
 for file in "$stack" "$device" "$fabric"; do

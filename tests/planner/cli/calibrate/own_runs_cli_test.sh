@@ -18,7 +18,7 @@ PY
 # Fitted: before and after, left out in turn, profiles that are like the shipped ones.
 run 0 calibrate fit --runs mine.yaml --out own
 is_narrow out
-for part in "yafsdp-llama2-34b-128g-2048" "mean error" "left out" "Constants that moved" "across.share" \
+for part in "yafsdp-llama2-34b-128g-2048" "AFTER THE FIT" "left out" "Constants that moved" "across.share" \
   "undetermined"; do has out "$part"; done
 for file in own/stack/fsdp2.yaml own/site/default.yaml; do
   has err "wrote $file"
