@@ -88,7 +88,7 @@ RECIPES = {
     "schedule": Recipe("schedules", ("inputs", "schedules"), SCHEDULES,
                        "inputs/schedule_kind.hpp", r'entry\(\w+, "'),
     "collective": Recipe("collectives", ("collectives",), COLLECTIVES,
-                         "collectives/registry.cpp", r"\w+_scheme,"),
+                         "collectives/registry.hpp", r"entry\(\w+\) *\\?\n"),
 }
 
 
@@ -101,14 +101,9 @@ def blocks(root, kind):
 
 def with_line(listed, text):
     """A list of the repository with the recipe's line behind the last one of its kind."""
-    entries = list(re.finditer(r'entry\(\w+, "[^"]*"\)', listed))
-    if entries:
-        new = " \\\n  " + text.strip().rstrip("\\").strip()
-        return listed[: entries[-1].end()] + new + listed[entries[-1].end() :]
-    include, line = text.rstrip("\n").split("\n")
-    last = list(re.finditer(r"\w+_scheme,", listed))[-1]
-    listed = listed[: last.end()] + "\n" + line + listed[last.end() :]
-    return listed.replace("#include <array>\n", "#include <array>\n\n" + include + "\n", 1)
+    last = list(re.finditer(r"(?<=  )entry\([^()]*\)", listed))[-1]
+    new = " \\\n  " + text.strip().rstrip("\\").strip()
+    return listed[: last.end()] + new + listed[last.end() :]
 
 
 def write_scratch(root, scratch, kind):

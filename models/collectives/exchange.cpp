@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/exchange.hpp"
+#include "models/collectives/registry.hpp"
 
-namespace foretrain::exchange {
+namespace foretrain {
+namespace exchange {
 namespace {
 
 /// Whether an operation moves anything from one member to another one directly.
@@ -46,8 +47,6 @@ double part(const CollectiveProblem& problem) {
   const bool whole = problem.op == CollectiveOp::send || problem.op == CollectiveOp::broadcast;
   return whole ? 1.0 : 1.0 / problem.seats.size();
 }
-
-}  // namespace
 
 std::string direct_refusal(const CollectiveProblem& problem) {
   switch (problem.op) {
@@ -123,4 +122,25 @@ StepPlan pairwise_steps(const CollectiveProblem& problem, int /*chunks*/) {
   return plan;
 }
 
-}  // namespace foretrain::exchange
+}  // namespace
+}  // namespace exchange
+
+// Every member speaks to every other, or to the root. `direct` starts all transfers at once, as
+// NCCL's send and receive groups do; `pairwise` goes in members - 1 rounds, in round k from member
+// i to member i + k (Thakur, Rabenseifner, Gropp, IJHPCA 2005).
+constinit const CollectiveScheme direct_scheme{"direct",
+                                               "direct",
+                                               "everyone sends to everyone, or the root, at once",
+                                               exchange::direct_refusal,
+                                               exchange::direct_phases,
+                                               exchange::direct_emit,
+                                               exchange::direct_steps};
+constinit const CollectiveScheme pairwise_scheme{"pairwise",
+                                                 "pairwise",
+                                                 "all-to-all in rounds of one partner each",
+                                                 exchange::pairwise_refusal,
+                                                 exchange::pairwise_phases,
+                                                 exchange::pairwise_emit,
+                                                 exchange::pairwise_steps};
+
+}  // namespace foretrain

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/halving_doubling.hpp"
+#include "models/collectives/registry.hpp"
 
 #include <bit>
 
-namespace foretrain::halving_doubling {
+namespace foretrain {
+namespace halving_doubling {
 namespace {
 
 /// Rounds in order: the extra members join (if there are any), halving, doubling, they get theirs.
@@ -56,8 +57,6 @@ void for_each_transfer(const Rounds& rounds, int round, const Hand& hand) {
   }
 }
 
-}  // namespace
-
 std::string refusal(const CollectiveProblem& problem) {
   return problem.op == CollectiveOp::all_reduce ? "" : "halving and doubling does all-reduce";
 }
@@ -95,4 +94,19 @@ StepPlan steps(const CollectiveProblem& problem, int /*chunks*/) {
   return plan;
 }
 
-}  // namespace foretrain::halving_doubling
+}  // namespace
+}  // namespace halving_doubling
+
+// All-reduce by recursive halving and doubling: partners at distance 1, 2, 4, ... swap halves,
+// quarters, eighths and add, then hand them back the same way. What is beyond a power of two
+// gives its data to a partner before and gets the sum after (Rabenseifner, ICCS 2004; Thakur,
+// Rabenseifner, Gropp, IJHPCA 2005, section 4.5).
+constinit const CollectiveScheme halving_doubling_scheme{"halving-doubling",
+                                                         "halving",
+                                                         "recursive halving, then doubling",
+                                                         halving_doubling::refusal,
+                                                         halving_doubling::phases,
+                                                         halving_doubling::emit,
+                                                         halving_doubling::steps};
+
+}  // namespace foretrain

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/hierarchical.hpp"
+#include "models/collectives/registry.hpp"
 
-namespace foretrain::hierarchical {
+namespace foretrain {
+namespace hierarchical {
 namespace {
 
 /// A phase: rings of one level, and how often around.
@@ -63,8 +64,6 @@ void add_steps(const Grid& grid, const Level& level, int first, StepPlan& plan) 
       }
 }
 
-}  // namespace
-
 std::string refusal(const CollectiveProblem& problem) {
   const Seats& seats = problem.seats;
   if (problem.op != CollectiveOp::all_reduce && problem.op != CollectiveOp::all_gather &&
@@ -112,4 +111,14 @@ StepPlan steps(const CollectiveProblem& problem, int /*chunks*/) {
   return plan;
 }
 
-}  // namespace foretrain::hierarchical
+}  // namespace
+}  // namespace hierarchical
+
+// One call per level: rings inside hosts, then rings between members of equal index on all hosts,
+// then inside again. As 2D all-reduces of frameworks do (Mikami et al., arXiv 1811.05233).
+constinit const CollectiveScheme hierarchical_scheme{
+    "hierarchical",        "hierarch.",          "rings inside hosts, then between, then in",
+    hierarchical::refusal, hierarchical::phases, hierarchical::emit,
+    hierarchical::steps};
+
+}  // namespace foretrain

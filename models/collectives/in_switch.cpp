@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch.hpp"
+#include "models/collectives/registry.hpp"
 
 #include <cmath>
 
 #include "models/collectives/tree.hpp"
 
-namespace foretrain::in_switch {
+namespace foretrain {
+namespace in_switch {
 namespace {
 
 std::string adds(const CollectiveProblem& problem) {
@@ -23,8 +24,6 @@ void emit_hosts(const Seats& seats, const TransferSink& sink) {
       sink({Transfer::host_switch, member, share, 0});
     }
 }
-
-}  // namespace
 
 std::string nvls_refusal(const CollectiveProblem& problem) {
   if (problem.seats.host_count() > 1) return "an NVSwitch adds within one host; see nvls-tree";
@@ -66,4 +65,34 @@ void collnet_emit(const CollectiveProblem& problem, int /*phase*/, const Transfe
   emit_hosts(problem.seats, sink);
 }
 
-}  // namespace foretrain::in_switch
+}  // namespace
+}  // namespace in_switch
+
+// All-reduce by switches that add. `nvls`: the NVSwitch of one host; every member sends all of the
+// payload and its reduced part once more, and receives as much (NVIDIA's NVLink SHARP as the CUDA
+// multicast instructions use it). `nvls-tree`: the same in every host, with the double binary tree
+// between hosts. `collnet`: the same in every host, and the switches of the network add what
+// the NICs send (SHARP: Graham et al., COMHPC 2016).
+constinit const CollectiveScheme nvls_scheme{"nvls",
+                                             "nvls",
+                                             "NVSwitch of one host adds",
+                                             in_switch::nvls_refusal,
+                                             in_switch::nvls_phases,
+                                             in_switch::nvls_emit,
+                                             nullptr};
+constinit const CollectiveScheme nvls_tree_scheme{"nvls-tree",
+                                                  "nvls-tree",
+                                                  "NVSwitches add, double binary tree between",
+                                                  in_switch::tree_refusal,
+                                                  in_switch::tree_phases,
+                                                  in_switch::tree_emit,
+                                                  nullptr};
+constinit const CollectiveScheme collnet_scheme{"collnet",
+                                                "collnet",
+                                                "switches of host and network add (SHARP)",
+                                                in_switch::collnet_refusal,
+                                                in_switch::collnet_phases,
+                                                in_switch::collnet_emit,
+                                                nullptr};
+
+}  // namespace foretrain

@@ -4,27 +4,19 @@
 #include <array>
 
 #include "models/base/require.hpp"
-#include "models/collectives/exchange.hpp"
-#include "models/collectives/halving_doubling.hpp"
-#include "models/collectives/hierarchical.hpp"
-#include "models/collectives/in_switch.hpp"
-#include "models/collectives/ring.hpp"
-#include "models/collectives/tree.hpp"
 
 namespace foretrain {
-namespace {
 
-constexpr std::array schemes{
-    ring_scheme,    tree_scheme,         single_tree_scheme,      nvls_scheme,   nvls_tree_scheme,
-    collnet_scheme, hierarchical_scheme, halving_doubling_scheme, direct_scheme, pairwise_scheme,
-};
-
-}  // namespace
-
-std::span<const CollectiveScheme> collective_schemes() { return schemes; }
+std::span<const CollectiveScheme> collective_schemes() {
+#define FORETRAIN_ENTRY(name) name##_scheme,
+  static const auto schemes =
+      std::to_array<CollectiveScheme>({FORETRAIN_COLLECTIVES(FORETRAIN_ENTRY)});
+#undef FORETRAIN_ENTRY
+  return schemes;
+}
 
 const CollectiveScheme* find_scheme(std::string_view name) {
-  for (const CollectiveScheme& scheme : schemes)
+  for (const CollectiveScheme& scheme : collective_schemes())
     if (scheme.name == name) return &scheme;
   return nullptr;
 }

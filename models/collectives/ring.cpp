@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/ring.hpp"
+#include "models/collectives/registry.hpp"
 
 #include <algorithm>
 
 #include "models/collectives/host_edges.hpp"
 
-namespace foretrain::ring {
+namespace foretrain {
+namespace ring {
 namespace {
 
 bool has_root(CollectiveOp op) {
@@ -85,8 +86,6 @@ StepPlan chain_steps(const CollectiveProblem& problem, int chunks) {
   return plan;
 }
 
-}  // namespace
-
 std::string refusal(const CollectiveProblem& problem) {
   switch (problem.op) {
     case CollectiveOp::all_reduce:
@@ -134,4 +133,16 @@ StepPlan steps(const CollectiveProblem& problem, int chunks) {
   return has_root(problem.op) ? chain_steps(problem, chunks) : circular_steps(problem);
 }
 
-}  // namespace foretrain::ring
+}  // namespace
+}  // namespace ring
+
+// Rings, one per NIC of a host: each enters a host at another member and leaves it at the one
+// before, so that every link inside and every NIC carries its part (NCCL's rings on rails).
+// All-reduce, all-gather and reduce-scatter go around; a broadcast leaves out the edge into the
+// root, a reduce the one out of it. Source of steps: Thakur, Rabenseifner, Gropp, IJHPCA 2005.
+constinit const CollectiveScheme ring_scheme{
+    "ring",        "ring",       "one ring per NIC of a host, members in order",
+    ring::refusal, ring::phases, ring::emit,
+    ring::steps};
+
+}  // namespace foretrain

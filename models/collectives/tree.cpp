@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "models/collectives/host_edges.hpp"
+#include "models/collectives/registry.hpp"
 
-namespace foretrain::tree {
+namespace foretrain {
+namespace tree {
 namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -152,18 +154,6 @@ StepPlan steps_of(const Forest& forest, int chunks) {
   return plan;
 }
 
-}  // namespace
-
-int parent(int host, int hosts, bool second) {
-  if (!second) return in_order_parent(host, hosts);
-  if (hosts % 2 == 0) {
-    const int above = in_order_parent(hosts - 1 - host, hosts);
-    return above < 0 ? -1 : hosts - 1 - above;
-  }
-  const int above = in_order_parent((host + hosts - 1) % hosts, hosts);
-  return above < 0 ? -1 : (above + 1) % hosts;
-}
-
 std::string refusal(const CollectiveProblem& problem) {
   if (problem.op != CollectiveOp::all_reduce) return "a double binary tree does all-reduce";
   return problem.seats.host_count() > 1 ? ""
@@ -201,10 +191,37 @@ StepPlan single_steps(const CollectiveProblem& problem, int chunks) {
   return steps_of({problem, 1}, chunks);
 }
 
+}  // namespace
+
+int parent(int host, int hosts, bool second) {
+  if (!second) return in_order_parent(host, hosts);
+  if (hosts % 2 == 0) {
+    const int above = in_order_parent(hosts - 1 - host, hosts);
+    return above < 0 ? -1 : hosts - 1 - above;
+  }
+  const int above = in_order_parent((host + hosts - 1) % hosts, hosts);
+  return above < 0 ? -1 : (above + 1) % hosts;
+}
+
 void emit_between_hosts(const Seats& seats, const TransferSink& sink) {
   emit_forest({{CollectiveOp::all_reduce, seats, 0}, 2}, [&](const Transfer& transfer) {
     if (!seats.same_host(transfer.from, transfer.to)) sink(transfer);
   });
 }
 
-}  // namespace foretrain::tree
+}  // namespace tree
+
+// Chains inside hosts, their heads joined by binary trees between hosts, one set per NIC.
+// `tree` is NCCL's: two complementary trees that carry half of the payload each, every host inner
+// in one and leaf in the other (Sanders, Speck, Traff, Parallel Computing 35, 2009). `single-tree`
+// is one tree with everything, rooted at the root's host.
+constinit const CollectiveScheme tree_scheme{
+    "tree",        "tree",       "double binary tree between hosts, chains inside",
+    tree::refusal, tree::phases, tree::emit,
+    tree::steps};
+constinit const CollectiveScheme single_tree_scheme{
+    "single-tree",        "1-tree",     "one binary tree between hosts",
+    tree::single_refusal, tree::phases, tree::single_emit,
+    tree::single_steps};
+
+}  // namespace foretrain
