@@ -9,7 +9,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/schedules/registry.hpp"
-#include "scenarios/imports/frameworks/nanotron_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 bool RunJobBuilder::set_zero() {

@@ -3,7 +3,7 @@
 
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "scenarios/imports/frameworks/nanotron_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 namespace {

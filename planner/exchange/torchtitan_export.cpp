@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "planner/exchange/exports.hpp"
-#include "scenarios/imports/frameworks/torchtitan_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 namespace {

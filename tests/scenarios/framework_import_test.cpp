@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "scenarios/imports/frameworks/torchtitan_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/torchtune_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 namespace {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"

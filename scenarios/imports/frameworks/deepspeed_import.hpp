@@ -34,10 +34,4 @@ void read_deepspeed_tree(const YamlNode& root, const DeepSpeedGiven& given,
 /// The profile that is nearest to today's DeepSpeed.
 void choose_deepspeed_release(ImportedPlan& plan);
 
-/// The scenario of a DeepSpeed JSON. It holds neither model nor sequence: `options.model` and
-/// `options.sequence` give them, or `options.arguments`, the Megatron-DeepSpeed arguments that go
-/// with it. @throws ScenarioError
-[[nodiscard]] ImportedScenario import_deepspeed(const ImportSource& source,
-                                                const PlanImportOptions& options);
-
 }  // namespace foretrain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies and precisions by the names that lightning.pytorch.strategies and Trainer register.
-#include "scenarios/imports/frameworks/lightning_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and defaults: AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, read in November 2026.
-#include "scenarios/imports/frameworks/maxtext_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/nanotron_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and components: torchtune's recipes/configs, as of release 0.6.
-#include "scenarios/imports/frameworks/torchtune_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/imports/frameworks/tuning_import.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain::tuning {
 

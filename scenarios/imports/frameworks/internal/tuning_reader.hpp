@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "models/inputs/cluster.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_files.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
-#include "scenarios/imports/frameworks/tuning_import.hpp"
 
 namespace foretrain::tuning {
 
