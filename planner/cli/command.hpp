@@ -9,11 +9,21 @@
 #include <vector>
 
 #include "models/base/prediction.hpp"
-#include "planner/cli/exit_code.hpp"
 #include "planner/cli/output_file.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
+
+/// What the program tells its caller. Signals give 128 + n.
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_internal = 1,      ///< a defect of ours, or the output could not be written
+  exit_usage = 2,         ///< bad usage or input
+  exit_infeasible = 3,    ///< the plan cannot run
+  exit_budget = 4,        ///< a budget is violated, or a claim is impossible
+  exit_uncalibrated = 5,  ///< outside the calibrated range, under --strict
+  exit_partial = 6,       ///< points of a sweep have no answer
+};
 
 /// A subcommand: its options, and what it does once they are parsed. run() returns an exit code.
 struct Command {
@@ -75,21 +85,6 @@ template <class E>
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);
-
-[[nodiscard]] Command add_simulate_command(CLI::App& program);
-[[nodiscard]] Command add_fit_command(CLI::App& program);
-[[nodiscard]] Command add_show_command(CLI::App& program);
-[[nodiscard]] Command add_goodput_command(CLI::App& program);
-[[nodiscard]] Command add_explain_command(CLI::App& program);
-[[nodiscard]] Command add_compare_command(CLI::App& program);
-[[nodiscard]] Command add_plan_command(CLI::App& program);
-[[nodiscard]] Command add_sweep_command(CLI::App& program);
-[[nodiscard]] Command add_solve_command(CLI::App& program);
-[[nodiscard]] Command add_collective_command(CLI::App& program);
-[[nodiscard]] Command add_calibrate_command(CLI::App& program);
-[[nodiscard]] Command add_validate_command(CLI::App& program);
-[[nodiscard]] Command add_import_command(CLI::App& program);
-[[nodiscard]] Command add_gui_command(CLI::App& program);
 
 template <class E>
 E option_value(const std::string& option, const std::string& text) {

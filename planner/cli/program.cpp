@@ -7,16 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/cli/ask/check_command.hpp"
-#include "planner/cli/ask/diagnose_command.hpp"
-#include "planner/cli/ask/report_command.hpp"
-#include "planner/cli/command.hpp"
-#include "planner/cli/files/export_command.hpp"
-#include "planner/cli/files/export_fabric.hpp"
-#include "planner/cli/help/version_text.hpp"
+#include "planner/cli/commands.hpp"
+#include "planner/cli/help/program_build.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/start_commands.hpp"
-#include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"

@@ -10,7 +10,7 @@
 
 #include "planner/check/check.hpp"
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/ask/check_command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/budget.hpp"

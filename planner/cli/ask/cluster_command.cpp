@@ -4,12 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "planner/cli/ask/cluster_fit_command.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/study_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_report.hpp"

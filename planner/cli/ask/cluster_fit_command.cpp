@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/ask/cluster_fit_command.hpp"
+#include "planner/cli/commands.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

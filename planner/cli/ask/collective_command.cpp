@@ -6,7 +6,7 @@
 
 #include "models/collectives/registry.hpp"
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/network/collective_table.hpp"

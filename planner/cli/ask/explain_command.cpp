@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/explain/claim.hpp"
 #include "planner/explain/explain.hpp"

@@ -6,7 +6,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"

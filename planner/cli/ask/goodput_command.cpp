@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"

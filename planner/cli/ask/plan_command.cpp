@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"

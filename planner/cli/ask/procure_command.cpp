@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "planner/cli/answer_output.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/room_options.hpp"
-#include "planner/cli/study_commands.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/usage_error.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/cli/ask/report_command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"

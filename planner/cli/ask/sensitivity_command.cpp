@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "planner/cli/answer_output.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/study_commands.hpp"
 #include "planner/search/best_plan.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/limit_text.hpp"

@@ -3,9 +3,8 @@
 #include <optional>
 
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/study_commands.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/usage_error.hpp"
 

@@ -7,7 +7,7 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/ask/step_views.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"

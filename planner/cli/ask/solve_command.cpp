@@ -7,7 +7,7 @@
 
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/room_options.hpp"
 #include "planner/cli/source_options.hpp"

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "planner/cli/ask/sweep_run.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

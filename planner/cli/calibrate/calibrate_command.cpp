@@ -10,6 +10,7 @@
 
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"

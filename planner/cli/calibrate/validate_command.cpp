@@ -3,6 +3,7 @@
 
 #include "calibration/validate/ablations.hpp"
 #include "planner/cli/calibrate/validate_options.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"

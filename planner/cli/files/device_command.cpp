@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/questions.hpp"
-#include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"

@@ -1,11 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/files/export_command.hpp"
+#include "planner/cli/commands.hpp"
 
-#include "planner/cli/files/export_fabric.hpp"
-#include "planner/cli/files/export_launch.hpp"
-#include "planner/cli/files/import_topology.hpp"
+#include <memory>
+
+#include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/exchange/exports.hpp"
+#include "planner/forecast/report.hpp"
 
 namespace foretrain {
+namespace {
+
+struct LaunchExportOptions {
+  ScenarioOptions scenario;
+  std::string out;
+};
+
+const char* help_of(ExportKind kind) {
+  switch (kind) {
+    case ExportKind::megatron:
+      return "A script of torchrun and Megatron-LM arguments";
+    case ExportKind::deepspeed:
+      return "A DeepSpeed configuration (JSON)";
+    case ExportKind::torchtitan:
+      return "A torchtitan configuration (TOML)";
+    case ExportKind::nanotron:
+      return "A nanotron configuration (YAML)";
+    case ExportKind::sbatch:
+      return "A Slurm script of Megatron-LM with a time limit from the forecast";
+  }
+  return "";
+}
+
+int run_export(ExportKind kind, const LaunchExportOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario);
+  const bool timed = kind == ExportKind::sbatch;
+  const Report report = timed ? evaluate(scenario) : Report{};
+  const Exported exported = export_scenario(kind, scenario, timed ? &report.prediction : nullptr);
+  for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
+  return deliver(exported.text, options.out, FileUse::to_edit);
+}
+
+/// Adds what launches a scenario: megatron, deepspeed, torchtitan, nanotron, sbatch.
+std::vector<Command> add_launch_exports(CLI::App& app) {
+  std::vector<Command> commands;
+  for (const auto& [kind, name] : EnumNames<ExportKind>::names) {
+    const auto options = std::make_shared<LaunchExportOptions>();
+    CLI::App* part = app.add_subcommand(std::string(name), help_of(kind));
+    part->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
+        ->required()
+        ->type_name("SCENARIO");
+    part->add_option("-o,--out", options->out, "Write to a file instead of standard output")
+        ->type_name("FILE");
+    guard_outputs(*part, FileUse::to_edit, {"--out"});
+    add_scenario_options(*part, options->scenario);
+    part->footer(
+        "What the format cannot represent is refused where it changes memory or time; what is set\n"
+        "elsewhere is listed on standard error, and in comments where the format has them.\n"
+        "Exit codes: 0 exported, 2 bad usage or input, or a plan that the format cannot "
+        "represent.");
+    commands.push_back({part, [kind = kind, options] { return run_export(kind, *options); }});
+  }
+  return commands;
+}
+
+}  // namespace
 
 Command add_export_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("export", "Turn a scenario into a file of another tool");

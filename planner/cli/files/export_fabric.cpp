@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "models/rules/plan_rules.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/exchange/execution_trace.hpp"

@@ -38,7 +38,4 @@ void add_machine_options(CLI::App& app, PlanImportOptions& options);
 /// What was read, ignored and assumed, to standard error.
 void tell_import(const ImportedScenario& imported);
 
-/// `foretrain import megatron` and its like, one per framework.
-[[nodiscard]] std::vector<Command> add_framework_imports(CLI::App& import);
-
 }  // namespace foretrain

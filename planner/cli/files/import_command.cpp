@@ -8,10 +8,8 @@
 #include <fmt/format.h>
 
 #include "models/layers/parameters.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/files/framework_imports.hpp"
-#include "planner/cli/files/import_topology.hpp"
-#include "planner/cli/files/import_training_log.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/files/import_training_log.hpp"
+#include "planner/cli/commands.hpp"
 
 #include <memory>
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/questions.hpp"
 #include "planner/cli/room_options.hpp"
-#include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/edit/scenario_draft.hpp"
 #include "planner/forecast/summary.hpp"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "planner/cli/commands.hpp"
 #include "planner/cli/files/export_fabric.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/exchange/trace_replay.hpp"

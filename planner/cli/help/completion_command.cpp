@@ -4,8 +4,8 @@
 #include <string>
 
 #include "planner/cli/command_tree.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"

@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "planner/cli/help/doctor_libraries.hpp"
 #include "planner/cli/help/program_build.hpp"
 #include "planner/exchange/execution_trace.hpp"
 #include "planner/forecast/report.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,16 @@ struct Finding {
 /// Looks at the program, its data, its plug-ins, the GPUs of this machine and the folders that it
 /// writes to. Never throws for what it finds.
 [[nodiscard]] std::vector<Finding> examine();
+
+// What examine() asks libraries, in doctor_libraries.cpp.
+
+/// Loads a plug-in and asks the library behind it. `problem` stays empty, or says in one sentence
+/// why it does not load.
+[[nodiscard]] std::string simgrid_version(const std::filesystem::path& plug_in,
+                                          std::string& problem);
+[[nodiscard]] std::string mpi_version(const std::filesystem::path& plug_in, std::string& problem);
+
+/// NVIDIA's driver with its devices, and NCCL.
+[[nodiscard]] std::vector<Finding> gpu_findings();
 
 }  // namespace foretrain

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "planner/cli/commands.hpp"
 #include "planner/cli/help/doctor_checks.hpp"
-#include "planner/cli/start_commands.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/help/doctor_libraries.hpp"
+#include "planner/cli/help/doctor_checks.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

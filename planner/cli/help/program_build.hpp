@@ -9,4 +9,8 @@ namespace foretrain {
 /// SHA-256 of the program's file where it has none.
 [[nodiscard]] std::string program_build();
 
+/// Two lines: the program's version; the latest date of a source in its catalogs and profiles, and
+/// the folder that they lie in. The second line says so where no data is found.
+[[nodiscard]] std::string version_text();
+
 }  // namespace foretrain

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/command.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/explain/catalog_text.hpp"
 #include "planner/network/fabric_svg.hpp"

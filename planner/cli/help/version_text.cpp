@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/help/version_text.hpp"
+#include "planner/cli/help/program_build.hpp"
 
 #include <fmt/format.h>
 
