@@ -5,14 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "calibration/imports/harness_log.hpp"
-#include "calibration/imports/inspector.hpp"
-#include "calibration/imports/kineto.hpp"
+#include "calibration/imports/log_readers.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/imports/mlperf.hpp"
-#include "calibration/imports/nccl_tests.hpp"
-#include "calibration/imports/nvbandwidth.hpp"
-#include "calibration/imports/perftest.hpp"
 #include "scenarios/fields/field_table.hpp"
 
 namespace foretrain {
@@ -38,6 +32,37 @@ std::optional<LogFormat> json_format(std::string_view text) {
   for (const Sign& sign : signs)
     if (holds(text, sign.word)) return sign.format;
   return std::nullopt;
+}
+
+template <LogFormat format>
+ImportedLog read_records(const std::string& text, const std::string& file,
+                         const ImportOptions& /*options*/, Diagnostics& diagnostics) {
+  return import_records(text, file, format, diagnostics);
+}
+
+LogReader& reader_of(LogFormat format) {
+  struct Row {
+    LogFormat format;
+    LogReader* read;
+  };
+  static constexpr std::array rows{
+      Row{LogFormat::nccl_tests, import_nccl_tests},
+      Row{LogFormat::nccl_tests_json, import_nccl_tests_json},
+      Row{LogFormat::perftest, import_perftest},
+      Row{LogFormat::nccl_inspector, import_inspector},
+      Row{LogFormat::nvbandwidth, import_nvbandwidth},
+      Row{LogFormat::nvbandwidth_json, import_nvbandwidth_json},
+      Row{LogFormat::kineto, import_kineto},
+      Row{LogFormat::mlperf, import_mlperf},
+      Row{LogFormat::harness, import_harness},
+      Row{LogFormat::kernel_table, read_records<LogFormat::kernel_table>},
+      Row{LogFormat::sweep_table, read_records<LogFormat::sweep_table>},
+      Row{LogFormat::run_records, read_records<LogFormat::run_records>},
+  };
+  static_assert(rows.size() == EnumNames<LogFormat>::names.size());
+  return *std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+            return row.format == format;
+          })->read;
 }
 
 /// A log of another GPU than the one it was announced as.
@@ -88,40 +113,7 @@ ImportedLog import_log(const std::string& text, const std::string& file,
            diagnostics);
     return log;
   }
-  switch (*format) {
-    case LogFormat::nccl_tests:
-      log = import_nccl_tests(text, file, options, diagnostics);
-      break;
-    case LogFormat::nccl_tests_json:
-      log = import_nccl_tests_json(text, file, options, diagnostics);
-      break;
-    case LogFormat::perftest:
-      log = import_perftest(text, file, options, diagnostics);
-      break;
-    case LogFormat::nccl_inspector:
-      log = import_inspector(text, file, options, diagnostics);
-      break;
-    case LogFormat::nvbandwidth:
-      log = import_nvbandwidth(text, file, options, diagnostics);
-      break;
-    case LogFormat::nvbandwidth_json:
-      log = import_nvbandwidth_json(text, file, options, diagnostics);
-      break;
-    case LogFormat::kineto:
-      log = import_kineto(text, file, options, diagnostics);
-      break;
-    case LogFormat::mlperf:
-      log = import_mlperf(text, file, options, diagnostics);
-      break;
-    case LogFormat::harness:
-      log = import_harness(text, file, options, diagnostics);
-      break;
-    case LogFormat::kernel_table:
-    case LogFormat::sweep_table:
-    case LogFormat::run_records:
-      log = import_records(text, file, *format, diagnostics);
-      break;
-  }
+  log = reader_of(*format)(text, file, options, diagnostics);
   check_device(options, log, diagnostics);
   if (log.empty() && diagnostics.count() == before) {
     std::string why = "the log holds no measurement that can be used";

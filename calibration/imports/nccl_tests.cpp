@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/nccl_tests.hpp"
+#include "calibration/imports/log_readers.hpp"
 
 #include <fmt/format.h>
 

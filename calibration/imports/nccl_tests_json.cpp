@@ -6,9 +6,9 @@
 
 #include "calibration/imports/internal/nccl_test_reader.hpp"
 #include "calibration/imports/json_document.hpp"
+#include "calibration/imports/log_readers.hpp"
 #include "calibration/imports/log_text.hpp"
 #include "calibration/imports/nccl_devices.hpp"
-#include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/sweep_row.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/nvbandwidth.hpp"
+#include "calibration/imports/log_readers.hpp"
 
 #include <string_view>
 #include <vector>
@@ -17,9 +17,10 @@ std::string_view behind(std::string_view text, std::string_view start) {
   return text.starts_with(start) ? trimmed(text.substr(start.size())) : std::string_view{};
 }
 
-class TextReader {
+class BandwidthReader {
  public:
-  TextReader(ImportedLog& log, Diagnostics& diagnostics) : log_{log}, diagnostics_{diagnostics} {}
+  BandwidthReader(ImportedLog& log, Diagnostics& diagnostics)
+      : log_{log}, diagnostics_{diagnostics} {}
 
   void read(const std::string& text) {
     for (const LogLine& line : log_lines(text)) take(line.number, trimmed(line.text));
@@ -149,7 +150,7 @@ void read_testcase(const JsonValue& testcase, ImportedLog& log) {
 ImportedLog import_nvbandwidth(const std::string& text, const std::string& file,
                                const ImportOptions& options, Diagnostics& diagnostics) {
   ImportedLog log = empty_log(file, LogFormat::nvbandwidth);
-  TextReader(log, diagnostics).read(text);
+  BandwidthReader(log, diagnostics).read(text);
   name_device(options, log);
   return log;
 }

@@ -8,7 +8,7 @@
 
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/training_logs/line_values.hpp"
-#include "calibration/training_logs/progress_bars.hpp"
+#include "calibration/training_logs/step_lines.hpp"
 
 namespace foretrain {
 namespace {

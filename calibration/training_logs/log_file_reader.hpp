@@ -3,17 +3,19 @@
 
 #include <istream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/training_logs/log_stream.hpp"
 #include "calibration/training_logs/log_vocabulary.hpp"
-#include "calibration/training_logs/micro_batches.hpp"
 #include "calibration/training_logs/plan_words.hpp"
 #include "calibration/training_logs/prose.hpp"
 #include "calibration/training_logs/run_clues.hpp"
+#include "calibration/training_logs/step_lines.hpp"
 #include "calibration/training_logs/step_series.hpp"
 #include "calibration/training_logs/training_log.hpp"
 
@@ -82,5 +84,34 @@ class LogFileReader {
 /// @param input a text; a file that is none has StreamFacts::binary set
 /// @param front what was read of it before
 [[nodiscard]] LogFile read_log_file(std::istream& input, std::string_view front = {});
+
+// Other files than text.
+
+/// The text of a stream that is packed by gzip or written in UTF-16, as PowerShell's `>` does; null
+/// where it is neither. Nothing is kept but a chunk.
+/// @param front what was read of `input`, from its beginning; `input` stays alive
+[[nodiscard]] std::unique_ptr<std::istream> decoded_stream(std::istream& input,
+                                                           std::string_view front);
+
+/// Whether a file begins as TensorBoard's event files do: a record that names its version.
+[[nodiscard]] bool is_event_file(std::string_view front);
+
+/// Reads scalars of an event file (TFRecord frames around tensorflow.Event): steps by the times at
+/// which a training loss was written, or by a tag that tells step times; texts, such as the
+/// Trainer's arguments, as lines of a log. A file that ends within a record is read up to there.
+[[nodiscard]] LogFile read_event_file(std::istream& input);
+
+/// Whether a text begins as a table of comma-separated values may; its first line may go on.
+[[nodiscard]] bool may_be_table(std::string_view front);
+
+/// A table that Weights & Biases exports: of a chart (`"Step","run - train/loss",...`), of a run's
+/// history (`_step`, `_runtime`, ...) or of runs (`"Name","State","Notes",...`).
+/// @param front its first line, and perhaps more
+[[nodiscard]] bool is_wandb_table(std::string_view front);
+
+/// Reads such a table row by row: steps of charts and histories; of tables of runs only what a
+/// single row says of one run's plan. Of a chart of several runs the first is taken.
+/// @param front what was read of it before
+[[nodiscard]] LogFile read_wandb_table(std::string_view front, std::istream& input);
 
 }  // namespace foretrain

@@ -10,11 +10,8 @@
 #include <sstream>
 
 #include "calibration/imports/log_text.hpp"
-#include "calibration/training_logs/decoded_stream.hpp"
 #include "calibration/training_logs/log_file_reader.hpp"
 #include "calibration/training_logs/run_steps.hpp"
-#include "calibration/training_logs/tensorboard_events.hpp"
-#include "calibration/training_logs/wandb_table.hpp"
 
 namespace foretrain {
 namespace {

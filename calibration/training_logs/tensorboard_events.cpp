@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/training_logs/tensorboard_events.hpp"
+#include "calibration/training_logs/log_file_reader.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights & Biases, https://docs.wandb.ai/guides/app/features/panels/line-plot (export of a chart),
 // wandb.apis.public.Run.history() written by pandas, and the export of a table of runs.
-#include "calibration/training_logs/wandb_table.hpp"
+#include "calibration/training_logs/log_file_reader.hpp"
 
 #include <fmt/format.h>
 

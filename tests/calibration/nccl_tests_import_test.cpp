@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/sweep_row.hpp"
 #include "calibration/records/sweep_records.hpp"
 #include "import_test_logs.hpp"
+#include "tests/calibration/nccl_tests_text.hpp"
 
 using namespace foretrain;
 using Catch::Matchers::Contains;

@@ -10,8 +10,8 @@
 #include <iostream>
 #include <map>
 
-#include "calibration/imports/nccl_tests.hpp"
 #include "import_test_logs.hpp"
+#include "tests/calibration/nccl_tests_text.hpp"
 
 using namespace foretrain;
 

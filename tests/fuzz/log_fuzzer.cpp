@@ -7,7 +7,6 @@
 #include <string>
 
 #include "calibration/imports/import_log.hpp"
-#include "calibration/imports/nccl_tests.hpp"
 #include "calibration/imports/record_text.hpp"
 #include "tests/fuzz/promises.hpp"
 

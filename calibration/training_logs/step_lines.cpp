@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/training_logs/progress_bars.hpp"
+#include "calibration/training_logs/step_lines.hpp"
 
 #include <algorithm>
 
@@ -36,6 +36,28 @@ std::optional<double> bar_rate(std::string_view line, std::size_t at) {
   const auto rate = leading_number(rest, true);
   if (!rate || rate->value <= 0.0) return std::nullopt;
   return rest.substr(rate->end).starts_with("it/s") ? 1.0 / rate->value : rate->value;
+}
+
+std::optional<StepRecord> MicroBatches::take(std::string_view line, const StepRecord& record) {
+  constexpr std::string_view word = " step ";
+  const std::size_t at = line.find(word);
+  if (at == std::string_view::npos || !record.step || !record.seconds) return record;
+  const auto step = leading_number(line.substr(at + word.size()), false);
+  if (!step) return record;
+  seconds_ += *record.seconds;
+  ++lines_;
+  if (line.find("step)") == std::string_view::npos) return std::nullopt;
+  StepRecord whole = record;
+  whole.step = step->value;
+  const double iterations = *record.step - last_iteration_;
+  const double steps = step->value - last_step_;
+  const double each = iterations > 0.0 && steps > 0.0 ? iterations / steps : 1.0 * lines_;
+  whole.seconds = seconds_ / lines_ * each;
+  last_iteration_ = *record.step;
+  last_step_ = step->value;
+  seconds_ = 0.0;
+  lines_ = 0;
+  return whole;
 }
 
 }  // namespace foretrain
