@@ -9,12 +9,9 @@
 #include "gui/views/map_view.hpp"
 #include "gui/views/memory_view.hpp"
 #include "gui/views/pareto_view.hpp"
-#include "gui/views/roofline_view.hpp"
 #include "gui/views/scaling_view.hpp"
 #include "gui/views/scatter_view.hpp"
 #include "gui/views/topology_view.hpp"
-#include "gui/views/tornado_view.hpp"
-#include "gui/views/waterfall_view.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -43,16 +40,16 @@ const std::vector<ViewEntry>& view_registry() {
       {"memory", "Memory", "Device memory of every stage, row by row, under the line of the device",
        made<MemoryView>},
       {"waterfall", "Where time goes", "What lies between the peak of the devices and the step",
-       made<WaterfallView>},
+       make_waterfall_view},
       {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",
        made<GanttView>},
       {"course", "Memory over time", "Device memory of a stage over the step", made<CourseView>},
       {"roofline", "Kernels", "Kernels on the roofline of the device: peak and memory bandwidth",
-       made<RooflineView>},
+       make_roofline_view},
       {"topology", "Network", "The network between hosts, and which of its links are hot",
        made<TopologyView>},
       {"tornado", "Sensitivity", "What a tenth more or less of each input does to the time",
-       made<TornadoView>},
+       make_tornado_view},
       {"pareto", "Plans", "Every plan that fits by memory and time; a click loads one",
        made<ParetoView>},
       {"map", "Sweep", "A number of the forecast over two keys; a click loads a combination",

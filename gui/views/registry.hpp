@@ -26,6 +26,11 @@ struct ViewEntry {
 /// main window; the others are tabs.
 [[nodiscard]] const std::vector<ViewEntry>& view_registry();
 
+// Views that nobody else needs the classes of, each in the file of its name.
+View* make_roofline_view(QWidget* parent);
+View* make_tornado_view(QWidget* parent);
+View* make_waterfall_view(QWidget* parent);
+
 /// The entry of that id, or null.
 [[nodiscard]] const ViewEntry* find_view(const QString& id);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/views/roofline_view.hpp"
+#include "gui/views/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "gui/views/chart_axis.hpp"
+#include "gui/views/chart_view.hpp"
+#include "planner/step/roofline.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {
@@ -29,6 +32,34 @@ QString rate_label(double flops) {
   if (flops >= 1e12) return to_text(significant_text(flops / 1e12)) + u" TFLOP/s"_s;
   return to_text(significant_text(flops / 1e9)) + u" GFLOP/s"_s;
 }
+
+/// Kernels under the roofs of the device: rate against FLOPs per byte, both logarithmic, a point as
+/// large as the kernel's share of the time. A list tells the shares, also of kernels that no FLOPs
+/// are counted of.
+class RooflineView : public ChartView {
+ public:
+  using ChartView::ChartView;
+
+  [[nodiscard]] QString csv() const override;
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void renew() override;
+
+ private:
+  struct Frame;
+
+  void draw_roofs(Canvas& canvas, const Frame& frame, PointLabels& labels) const;
+  void draw_points(Canvas& canvas, const Frame& frame, PointLabels& labels);
+  void draw_list(Canvas& canvas, const QRectF& area);
+  [[nodiscard]] ChartMark mark_of(const RooflineKernel& kernel, const QRectF& box) const;
+  [[nodiscard]] QColor paint_of(const RooflineKernel& kernel) const;
+  [[nodiscard]] bool picked(const RooflineKernel& kernel) const;
+
+  Roofline roofline_;
+};
 
 }  // namespace
 
@@ -261,5 +292,7 @@ QString RooflineView::csv() const {
                 .arg(kernel.share, 0, 'g', 17);
   return text;
 }
+
+View* make_roofline_view(QWidget* parent) { return new RooflineView{parent}; }
 
 }  // namespace foretrain::gui

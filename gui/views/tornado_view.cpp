@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/views/tornado_view.hpp"
+#include "gui/views/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
+#include "gui/views/chart_axis.hpp"
+#include "gui/views/computed_view.hpp"
+#include "planner/solve/sensitivity.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {
@@ -22,6 +26,29 @@ QString change_label(double share) {
          u" %"_s;
 }
 
+/// What moving one input at a time down and up by a tenth does to the time, largest first.
+class TornadoView : public ComputedView {
+ public:
+  using ComputedView::ComputedView;
+
+  [[nodiscard]] QString csv() const override;
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void renew() override;
+  [[nodiscard]] bool waits_to_be_shown() const override { return true; }
+
+ private:
+  struct Frame;
+
+  void draw_lever(Canvas& canvas, const Frame& frame, std::size_t row);
+  void draw_unmoved(Canvas& canvas, const QRectF& area) const;
+
+  std::shared_ptr<const Sensitivity> result_;
+};
+
 }  // namespace
 
 /// Where things lie.
@@ -31,8 +58,6 @@ struct TornadoView::Frame {
   double row = 0.0;
   double label = 0.0;
 };
-
-TornadoView::TornadoView(QWidget* parent) : ComputedView{parent} {}
 
 void TornadoView::renew() {
   stop_computing();
@@ -170,5 +195,7 @@ QString TornadoView::csv() const {
                 .arg(lever.high_change, 0, 'g', 17);
   return text;
 }
+
+View* make_tornado_view(QWidget* parent) { return new TornadoView{parent}; }
 
 }  // namespace foretrain::gui

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/views/waterfall_view.hpp"
+#include "gui/views/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "gui/views/chart_scale.hpp"
+#include "gui/views/chart_view.hpp"
+#include "planner/forecast/waterfall.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/ticks.hpp"
 
@@ -24,6 +27,32 @@ QString plain_key(const WaterfallPart& part) {
 QColor paint_of(const Theme& theme, const WaterfallPart& part) {
   return colour_of(theme, part_paint(part.key));
 }
+
+/// The way from the model's FLOPs at peak rate to the step that is forecast: a bar per loss, each
+/// beginning where the one above it ends.
+class WaterfallView : public ChartView {
+ public:
+  using ChartView::ChartView;
+
+  [[nodiscard]] QString csv() const override;
+
+ protected:
+  [[nodiscard]] QString missing() const override;
+  [[nodiscard]] ChartHeadline headline() const override;
+  void draw(Canvas& canvas, const QRectF& area) override;
+  void renew() override;
+
+ private:
+  struct Frame;
+
+  void draw_axis(Canvas& canvas, const Frame& frame) const;
+  void draw_row(Canvas& canvas, const Frame& frame, std::size_t row, Seconds before);
+  [[nodiscard]] QStringList cause_of(const WaterfallPart& part) const;
+  void draw_total(Canvas& canvas, const Frame& frame);
+
+  std::vector<WaterfallPart> parts_;
+  Seconds step_;
+};
 
 }  // namespace
 
@@ -203,5 +232,7 @@ QString WaterfallView::csv() const {
                 .arg(part.time.value(), 0, 'g', 17);
   return text;
 }
+
+View* make_waterfall_view(QWidget* parent) { return new WaterfallView{parent}; }
 
 }  // namespace foretrain::gui
