@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/rules/fine_tuning_rules.hpp"
 
 #include <fmt/format.h>
 

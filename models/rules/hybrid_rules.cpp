@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/rules/hybrid_rules.hpp"
 
 #include <string>
 

@@ -10,8 +10,6 @@
 #include "models/layers/attention_sinks.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/sliding_window.hpp"
-#include "models/rules/fine_tuning_rules.hpp"
-#include "models/rules/hybrid_rules.hpp"
 #include "models/rules/internal/reasons.hpp"
 #include "models/rules/plan_rules.hpp"
 

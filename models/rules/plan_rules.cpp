@@ -12,8 +12,6 @@
 
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/rules/fine_tuning_rules.hpp"
-#include "models/rules/hybrid_rules.hpp"
 #include "models/rules/internal/reasons.hpp"
 #include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"

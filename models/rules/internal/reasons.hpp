@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
 
 namespace foretrain {
 
@@ -24,5 +25,18 @@ inline void refuse(Reasons& reasons, std::string_view key, std::string message,
                    std::string remedy) {
   break_rule(reasons, not_modelled_rule, key, std::move(message), std::move(remedy));
 }
+
+// Parts of broken_rules() and not_modelled().
+
+/// Rules of fine-tuning that the job breaks.
+[[nodiscard]] Reasons broken_fine_tuning_rules(const Job& job);
+/// What of its fine-tuning and its samples is not modelled.
+[[nodiscard]] Reasons fine_tuning_not_modelled(const Job& job);
+
+/// Cuts of mixers over tensor ranks that their heads and groups do not allow (Megatron-Core,
+/// `ssm/mamba_mixer.py`).
+void check_mixers(const Job& job, Reasons& reasons);
+/// What is not modelled of hybrid layers with this plan, by key.
+void refuse_hybrids(const Job& job, Reasons& reasons);
 
 }  // namespace foretrain
