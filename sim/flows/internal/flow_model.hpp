@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,10 +9,39 @@
 #include "sim/flows/event_queue.hpp"
 #include "sim/flows/flow_network.hpp"
 #include "sim/flows/flow_simulation.hpp"
-#include "sim/flows/internal/link_meter.hpp"
 #include "sim/flows/max_min.hpp"
 
 namespace foretrain {
+
+/// Counts what crosses each link. Bytes count when their flow ends.
+class LinkMeter {
+ public:
+  explicit LinkMeter(std::size_t links) : links_(links), open_(links) {}
+
+  /// @param uses have a link and a share each
+  template <class Uses>
+  void begin(const Uses& uses, Seconds now) {
+    for (const auto& use : uses)
+      if (open_[use.link].flows++ == 0) open_[use.link].since = now;
+  }
+  template <class Uses>
+  void end(const Uses& uses, Bytes moved, Seconds now) {
+    for (const auto& use : uses) {
+      LinkRecord& link = links_[use.link];
+      link.bytes += use.share * moved;
+      if (--open_[use.link].flows == 0) link.busy += now - open_[use.link].since;
+    }
+  }
+  [[nodiscard]] const std::vector<LinkRecord>& links() const { return links_; }
+
+ private:
+  struct Open {
+    std::uint32_t flows = 0;
+    Seconds since;
+  };
+  std::vector<LinkRecord> links_;
+  std::vector<Open> open_;
+};
 
 /// Flows with max-min fair rates and timers on one clock; whoever owns it moves the clock. Not
 /// thread-safe, but any number of models may live side by side. The same calls give the same
