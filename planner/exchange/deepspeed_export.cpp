@@ -8,10 +8,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "scenarios/sections/communication_keys.hpp"
-#include "scenarios/sections/memory_keys.hpp"
-#include "scenarios/sections/parallel_keys.hpp"
-#include "scenarios/sections/training_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

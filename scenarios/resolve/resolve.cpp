@@ -14,12 +14,7 @@
 #include "models/schedules/registry.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
-#include "scenarios/sections/budget_keys.hpp"
-#include "scenarios/sections/communication_keys.hpp"
-#include "scenarios/sections/fine_tuning_keys.hpp"
-#include "scenarios/sections/memory_keys.hpp"
-#include "scenarios/sections/parallel_keys.hpp"
-#include "scenarios/sections/training_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

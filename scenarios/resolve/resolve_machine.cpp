@@ -9,8 +9,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/resolve/internal/resolve_steps.hpp"
-#include "scenarios/sections/cluster_keys.hpp"
-#include "scenarios/sections/simulation_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

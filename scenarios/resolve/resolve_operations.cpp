@@ -11,7 +11,7 @@
 #include "models/run/run_model.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/internal/timed_lines.hpp"
-#include "scenarios/sections/operations_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

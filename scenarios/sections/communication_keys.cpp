@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sections/communication_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 #include <utility>
 

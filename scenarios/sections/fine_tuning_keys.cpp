@@ -1,17 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sections/fine_tuning_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
+#include <string>
+#include <type_traits>
 #include <utility>
-
-#include "scenarios/fields/enum_set_key.hpp"
 
 namespace foretrain {
 namespace {
 
-using section::enum_set;
 using section::group;
 using section::only_where;
 using section::with_default;
+
+/// "[a, b]" in the order in which the enumeration names them.
+template <class E>
+std::string set_text(const EnumSet<E>& set) {
+  std::string text;
+  for (const auto& [value, name] : EnumNames<E>::names)
+    if (set.has(value)) text += (text.empty() ? "" : ", ") + std::string(name);
+  return "[" + text + "]";
+}
+
+/// A key that lists some values of an enumeration; `V` is EnumSet<E>, or that where the key may be
+/// left out.
+template <class E, class T, class V>
+SectionKey<T> enum_set(Field field, V T::*member) {
+  field.kind = FieldKind::choice_list;
+  field.choices = choices_of<E>();
+  SectionKey<T> key{std::move(field)};
+  key.read = [member](T& target, const FieldValue& value) {
+    EnumSet<E> set;
+    for (const std::string& name : value.texts)
+      if (const auto one = from_name<E>(name)) set.add(*one);
+    target.*member = set;
+  };
+  key.write = [member](const T& value) {
+    if (value.*member == T{}.*member) return std::string();
+    if constexpr (section::IsOptional<V>::value)
+      return set_text(*(value.*member));
+    else
+      return set_text(value.*member);
+  };
+  return key;
+}
 
 bool adapts(const FineTuning& tuning) { return tuning.adapts(); }
 

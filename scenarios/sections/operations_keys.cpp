@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sections/operations_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 #include <utility>
 
 #include "scenarios/sections/operations_fields.hpp"
-#include "scenarios/sections/operations_upkeep_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -3,17 +3,8 @@
 
 #include <vector>
 
-#include "scenarios/sections/budget_keys.hpp"
-#include "scenarios/sections/cluster_keys.hpp"
-#include "scenarios/sections/communication_keys.hpp"
-#include "scenarios/sections/fine_tuning_keys.hpp"
-#include "scenarios/sections/memory_keys.hpp"
 #include "scenarios/sections/model_keys.hpp"
-#include "scenarios/sections/operations_keys.hpp"
-#include "scenarios/sections/parallel_keys.hpp"
-#include "scenarios/sections/serving_keys.hpp"
-#include "scenarios/sections/simulation_keys.hpp"
-#include "scenarios/sections/training_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

@@ -4,14 +4,9 @@
 #include <sstream>
 
 #include "models/base/require.hpp"
-#include "scenarios/sections/cluster_keys.hpp"
-#include "scenarios/sections/communication_keys.hpp"
-#include "scenarios/sections/fine_tuning_keys.hpp"
-#include "scenarios/sections/memory_keys.hpp"
 #include "scenarios/sections/model_text.hpp"
-#include "scenarios/sections/parallel_keys.hpp"
 #include "scenarios/sections/rank_order_text.hpp"
-#include "scenarios/sections/training_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sections/simulation_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 #include <charconv>
 #include <string>

@@ -6,7 +6,7 @@
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/resolve/scenario.hpp"
-#include "scenarios/sections/fine_tuning_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

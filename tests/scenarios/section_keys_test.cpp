@@ -5,14 +5,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/sections/budget_keys.hpp"
-#include "scenarios/sections/cluster_keys.hpp"
-#include "scenarios/sections/communication_keys.hpp"
-#include "scenarios/sections/memory_keys.hpp"
-#include "scenarios/sections/operations_keys.hpp"
-#include "scenarios/sections/parallel_keys.hpp"
-#include "scenarios/sections/simulation_keys.hpp"
-#include "scenarios/sections/training_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -4,7 +4,7 @@
 
 #include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/resolve/scenario.hpp"
-#include "scenarios/sections/serving_keys.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

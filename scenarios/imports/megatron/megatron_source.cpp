@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/megatron/megatron_yaml.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/imports/shell/shell_script.hpp"
 #include "scenarios/yaml/text_file.hpp"

@@ -26,13 +26,20 @@ struct MegatronSource {
 
 /// Reads an argument list ("--num-layers 32 ..."), a shell or Slurm script that launches a training
 /// script, or a YAML or JSON map of arguments (alone, or under MODEL_ARGS or args, with ENV_VARS or
-/// env beside it), or a file of --yaml-cfg (megatron_yaml.hpp). Nothing after reporting what cannot
-/// be read.
+/// env beside it), or a file of --yaml-cfg (is_megatron_yaml()). Nothing after reporting what
+/// cannot be read.
 [[nodiscard]] std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
                                                                  const PlanImportOptions& options,
                                                                  Diagnostics& diagnostics);
 
 /// A flat map of argument names, with or without dashes before them, to values.
 [[nodiscard]] MegatronSource megatron_source_of(const YamlNode& map);
+
+/// Whether a map is a file of Megatron-LM's --yaml-cfg: arguments at its top, fields of
+/// TransformerConfig under `language_model` and of ModelParallelConfig under `model_parallel`.
+[[nodiscard]] bool is_megatron_yaml(const YamlNode& root);
+
+/// The arguments that such a file stands for (megatron/training/yaml_arguments.py).
+[[nodiscard]] MegatronSource megatron_yaml_source(const YamlNode& root);
 
 }  // namespace foretrain

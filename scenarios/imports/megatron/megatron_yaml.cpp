@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/megatron/megatron_yaml.hpp"
+#include "scenarios/imports/megatron/megatron_source.hpp"
 
 #include <algorithm>
 #include <array>
