@@ -8,13 +8,18 @@
 
 #include "calibration/diagnosis/expected_run.hpp"
 #include "calibration/diagnosis/finding.hpp"
-#include "calibration/diagnosis/memory_causes.hpp"
 #include "calibration/diagnosis/run_course.hpp"
 #include "calibration/diagnosis/setting_difference.hpp"
 #include "calibration/training_logs/training_log.hpp"
 #include "models/inputs/job.hpp"
 
 namespace foretrain {
+
+/// A setting that would hold as much memory as was measured.
+struct MemoryCause {
+  std::string setting;  ///< "memory.recompute=none"
+  double bytes = 0.0;   ///< forecast with it, of the log's kind
+};
 
 /// What speaks for or against a cause.
 struct Evidence {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/fit/own_constants.hpp"
+#include "calibration/fit/own_fit.hpp"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <memory>
 
-#include "calibration/fit/own_noise.hpp"
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/step/step_costs.hpp"

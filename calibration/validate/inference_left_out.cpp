@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "calibration/validate/inference_validation.hpp"
+#include "calibration/validate/validations.hpp"
 
 namespace foretrain {
 namespace {

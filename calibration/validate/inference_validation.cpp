@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/validate/inference_validation.hpp"
+#include "calibration/validate/validations.hpp"
 
 #include <fmt/format.h>
 

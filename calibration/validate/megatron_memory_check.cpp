@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "models/memory/memory.hpp"
 #include "models/memory/memory_band.hpp"
 #include "scenarios/catalog/device_names.hpp"

@@ -9,10 +9,7 @@
 #include <map>
 
 #include "calibration/fit/measured_fit.hpp"
-#include "calibration/validate/collective_validation.hpp"
-#include "calibration/validate/kernel_validation.hpp"
-#include "calibration/validate/memory_validation.hpp"
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"

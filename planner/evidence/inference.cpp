@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "calibration/fit/profile_text.hpp"
-#include "calibration/validate/inference_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"

@@ -7,10 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "calibration/validate/collective_validation.hpp"
-#include "calibration/validate/kernel_validation.hpp"
-#include "calibration/validate/memory_validation.hpp"
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/usage_error.hpp"

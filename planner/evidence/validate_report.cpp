@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/validate.hpp"

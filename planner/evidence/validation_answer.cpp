@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"

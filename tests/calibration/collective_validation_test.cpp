@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Size sweeps of NCCL against the choice of algorithm and protocol.
-#include "calibration/validate/collective_validation.hpp"
+#include "calibration/validate/validations.hpp"
 
 #include <catch2/catch.hpp>
 

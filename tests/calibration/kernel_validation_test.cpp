@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured kernels against the cost models, on the constants that were fitted to part of them.
-#include "calibration/validate/kernel_validation.hpp"
+#include "calibration/validate/validations.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/validate/memory_validation.hpp"
+#include "calibration/validate/validations.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

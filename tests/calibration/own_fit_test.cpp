@@ -9,7 +9,6 @@
 #include <string>
 
 #include "calibration/cases/step_case.hpp"
-#include "calibration/fit/own_noise.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 #include "tests/calibration/measured_records.hpp"
 

@@ -8,8 +8,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/records/run_options.hpp"
-#include "calibration/validate/memory_validation.hpp"
-#include "calibration/validate/step_validation.hpp"
+#include "calibration/validate/validations.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Step times against every family that can be priced. Fails when an error grows; the figures are in
 // calibration/docs/step-time.md.
-#include "calibration/validate/step_validation.hpp"
 #include "calibration/cases/step_case.hpp"
+#include "calibration/validate/validations.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
