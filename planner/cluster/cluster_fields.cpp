@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cluster/cluster_fields.hpp"
+#include "planner/cluster/cluster_file.hpp"
 
 #include "planner/cluster/internal/cluster_field_makers.hpp"
 #include "sim/queue/queue_policy.hpp"

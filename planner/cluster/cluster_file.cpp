@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "planner/cluster/cluster_fields.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/sections/compose.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/inputs/cluster.hpp"
+#include "scenarios/fields/field_table.hpp"
 #include "scenarios/yaml/load_options.hpp"
 #include "scenarios/yaml/scenario_error.hpp"
 #include "sim/queue/queue_model.hpp"
@@ -33,6 +34,9 @@ struct ClusterFile {
     return static_cast<std::int64_t>(queue.hosts) * host.gpus;
   }
 };
+
+/// Every key of a cluster file: a cluster, the jobs that want it, and the policy of its queue.
+[[nodiscard]] const FieldTable& cluster_fields();
 
 /// Reads, checks and resolves a cluster file (keys: cluster_fields()). Scenarios and traces that it
 /// names lie where `extends` of a scenario may lead.

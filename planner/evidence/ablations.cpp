@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/ablations.hpp"
+#include "planner/evidence/studies.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

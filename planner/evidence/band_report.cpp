@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/evidence/band_report.hpp"
+#include "planner/evidence/studies.hpp"
 
 #include <fmt/format.h>
 

@@ -181,4 +181,11 @@ ExecutionTrace trace_of_step(const Job& job, const StepPath& path, TraceRanks ra
   return trace;
 }
 
+std::string rank_file(const std::string& pattern, int rank) {
+  const std::size_t at = pattern.find("%d");
+  if (at == std::string::npos || pattern.find("%d", at + 2) != std::string::npos)
+    throw UsageError("a trace has a file per rank: write the name with one %d, as in trace.%d.et");
+  return pattern.substr(0, at) + std::to_string(rank) + pattern.substr(at + 2);
+}
+
 }  // namespace foretrain

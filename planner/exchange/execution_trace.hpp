@@ -69,4 +69,7 @@ inline constexpr std::size_t most_trace_nodes = 4'000'000;
 [[nodiscard]] RankTrace read_chakra(const std::string& bytes, const std::string& file,
                                     std::vector<std::string>& notes);
 
+/// "trace.%d.et" with %d replaced by a rank. @throws UsageError where it has no %d, or several
+[[nodiscard]] std::string rank_file(const std::string& pattern, int rank);
+
 }  // namespace foretrain

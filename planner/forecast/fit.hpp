@@ -7,6 +7,7 @@
 
 #include "models/base/names.hpp"
 #include "models/memory/memory.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/search_limits.hpp"
 
@@ -94,5 +95,14 @@ struct FitView {
 [[nodiscard]] Room room_of_sequence(const Job& job, const SearchLimits& limits = {});
 /// The most layers of the same shape, up to 4096.
 [[nodiscard]] Room room_of_layers(const Job& job, const SearchLimits& limits = {});
+
+/// @param source what stands behind a command's name to read the scenario again
+/// @pre view.stage is a stage of the plan, view.rank a rank of it
+[[nodiscard]] Answer fit_answer(const FitReport& report, const FitView& view = {},
+                                const std::string& source = {});
+
+/// The report as JSON, schema memory/1 (planner/README.md): every stage, and which was asked for.
+/// @pre view.rank, if any, is a rank of the plan
+[[nodiscard]] std::string fit_json(const FitReport& report, const FitView& view = {});
 
 }  // namespace foretrain

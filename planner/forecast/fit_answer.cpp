@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/forecast/fit_answer.hpp"
+#include "planner/forecast/fit.hpp"
 
 #include <fmt/format.h>
 

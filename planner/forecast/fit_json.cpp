@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/forecast/fit_json.hpp"
+#include "planner/forecast/fit.hpp"
 
 #include "models/grid/process_grid.hpp"
 #include "planner/answer/memory_part.hpp"

@@ -10,7 +10,6 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/own_fit.hpp"
-#include "calibration/fit/own_noise.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/nearest_stack.hpp"

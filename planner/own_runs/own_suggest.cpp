@@ -9,7 +9,6 @@
 #include <set>
 
 #include "calibration/fit/own_fit.hpp"
-#include "calibration/fit/own_noise.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"

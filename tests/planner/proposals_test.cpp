@@ -16,7 +16,6 @@
 #include "planner/explain/explain.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/forecast/fit_answer.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/smallest_change.hpp"

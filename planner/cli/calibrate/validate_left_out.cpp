@@ -13,8 +13,7 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/evidence/accuracy.hpp"
-#include "planner/evidence/band_report.hpp"
-#include "planner/evidence/peers.hpp"
+#include "planner/evidence/studies.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/field_table.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cli/files/export_fabric.hpp"
+#include "planner/cli/commands.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "models/rules/plan_rules.hpp"
-#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/exchange/execution_trace.hpp"
@@ -83,13 +82,6 @@ int export_chakra(const FabricExportOptions& options) {
 }
 
 }  // namespace
-
-std::string rank_file(const std::string& pattern, int rank) {
-  const std::size_t at = pattern.find("%d");
-  if (at == std::string::npos || pattern.find("%d", at + 2) != std::string::npos)
-    throw UsageError("a trace has a file per rank: write the name with one %d, as in trace.%d.et");
-  return pattern.substr(0, at) + std::to_string(rank) + pattern.substr(at + 2);
-}
 
 std::vector<Command> add_fabric_exports(CLI::App& exports) {
   std::vector<Command> commands;

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "planner/cli/commands.hpp"
-#include "planner/cli/files/export_fabric.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/exchange/trace_replay.hpp"
 #include "planner/text/usage_error.hpp"

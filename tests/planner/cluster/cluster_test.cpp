@@ -9,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "planner/cluster/cluster_fields.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/cluster/cluster_report.hpp"

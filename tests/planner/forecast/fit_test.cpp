@@ -9,8 +9,6 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/forecast/fit_answer.hpp"
-#include "planner/forecast/fit_json.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
