@@ -2,23 +2,28 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "models/base/too_large.hpp"
+#include "planner/cli/program.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "python/module/command_run.hpp"
-#include "python/module/command_table.hpp"
 #include "python/module/quick_cache.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "sim/flows/plug_in_file.hpp"
 
 namespace foretrain {
 namespace {
+
+namespace py = pybind11;
 
 namespace py = pybind11;
 
@@ -74,6 +79,44 @@ py::object section(const Prediction& prediction, const std::string& name) {
   const auto text = section_json(prediction, name);
   return text ? py::object(py::str(*text)) : py::none();
 }
+
+/// What these do, they do to a shell, a terminal or the program's own file.
+constexpr std::array<std::string_view, 4> of_shells{"gui", "completion", "man", "doctor"};
+
+py::list options_of(const std::vector<TreeOption>& options) {
+  py::list result;
+  for (const TreeOption& option : options) {
+    py::dict entry;
+    entry["names"] = option.names;
+    entry["argument"] = option.argument;
+    entry["many"] = option.many;
+    entry["value"] = option.value;
+    entry["help"] = option.help;
+    entry["words"] = option.kind == ValueKind::word ? option.words : std::vector<std::string>{};
+    entry["required"] = option.required;
+    result.append(entry);
+  }
+  return result;
+}
+
+py::dict table_of(const TreeCommand& command) {
+  py::dict entry;
+  entry["name"] = command.name;
+  entry["help"] = command.help;
+  entry["notes"] = command.notes;
+  entry["options"] = options_of(command.options);
+  entry["arguments"] = options_of(command.arguments);
+  py::list commands;
+  for (const TreeCommand& child : command.commands)
+    if (std::find(of_shells.begin(), of_shells.end(), child.name) == of_shells.end())
+      commands.append(table_of(child));
+  entry["commands"] = commands;
+  return entry;
+}
+
+/// All commands that make sense outside of a shell, with their options and arguments as the program
+/// declares them: a tree of dicts (name, help, notes, examples, options, arguments, commands).
+py::dict command_table() { return table_of(program_tree()); }
 
 }  // namespace
 }  // namespace foretrain
