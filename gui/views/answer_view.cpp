@@ -8,7 +8,6 @@
 
 #include <utility>
 
-#include "gui/views/answer_widgets.hpp"
 #include "gui/views/chart_view.hpp"
 
 namespace foretrain::gui {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/views/answer_widgets.hpp"
+#include "gui/views/answer_view.hpp"
 
 #include <QFrame>
 #include <QGridLayout>
