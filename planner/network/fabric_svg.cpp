@@ -239,8 +239,8 @@ std::string subtitle(const FabricReport& report) {
 
 std::string verdict(const FabricReport& report, const FabricPicture& picture) {
   if (!report.use.empty())
-    return "lines by use over one step: blue idle, red " + percent_text(most_used(picture)) +
-           " of a cable's rate, the busiest";
+    return "a line is its busiest cable, by use over one step: from blue, idle, to red, " +
+           percent_text(most_used(picture)) + " of the cable's rate";
   if (report.disconnected) return report.disconnected->message;
   if (!report.bisection) return "one host";
   return fmt::format("bisection {} TB/s, {} disjoint ways between hosts, {}",
