@@ -108,7 +108,7 @@ struct AnswerLegend {
     std::string label;
   };
   std::vector<Entry> entries{};
-  std::string limit;  ///< what the mark is
+  std::string limit{};  ///< what the mark is; empty: there is none
 };
 
 struct AnswerList {
@@ -131,14 +131,16 @@ struct AnswerPicture {
 using AnswerBlock = std::variant<AnswerFacts, AnswerTable, AnswerLegend, AnswerLine, AnswerList,
                                  AnswerCode, AnswerPicture>;
 
-/// Who a section is for: a terminal has little room, a page has pictures.
-enum class AnswerPlace { everywhere, terminal, pages };
+/// Who a section is for: a terminal has little room, a page has pictures. What a machine reads is
+/// on a page for screens and not printed.
+enum class AnswerPlace { everywhere, terminal, pages, screens };
 
 /// Sections without a block that the medium shows are left out.
 struct AnswerSection {
   std::string title;  ///< may be empty
   std::vector<AnswerBlock> blocks{};
   AnswerPlace place = AnswerPlace::everywhere;  ///< Markdown has all
+  bool folded = false;                          ///< on a page behind its title until it is printed
 };
 
 /// What a command says, once for every medium: answer_text(), answer_markdown(), answer_page().

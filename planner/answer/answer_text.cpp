@@ -267,7 +267,7 @@ std::string block_text(const AnswerBlock& block, const TextStyle& style) {
 std::string answer_text(const Answer& answer, const TextStyle& style) {
   std::string text = head_text(answer.head, style);
   for (const AnswerSection& section : answer.sections) {
-    if (section.place == AnswerPlace::pages) continue;
+    if (section.place == AnswerPlace::pages || section.place == AnswerPlace::screens) continue;
     std::string body;
     for (const AnswerBlock& block : section.blocks) body += block_text(block, style);
     if (body.empty()) continue;

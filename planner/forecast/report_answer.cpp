@@ -137,7 +137,7 @@ void add_folded(const Report& report, Answer& answer) {
 void add_step(const Report& report, bool full, Answer& answer) {
   const Prediction& p = report.prediction;
   if (!p.flops || (!p.step && !p.if_it_fit)) return;
-  answer.add(p.step ? "Where the step goes" : "Where the step would go if it fit",
+  answer.add(std::string(step_title) + (p.step ? "goes" : "would go if it fit"),
              waterfall_table(report.scenario.job, as_if_it_fit(p), full ? 0.0 : least_on_a_screen));
 }
 
@@ -150,6 +150,8 @@ void add_body(const Report& report, bool full, Answer& answer) {
     for (const Infeasible& reason : p.reasons) answer.add(reason_section(reason));
     answer.add(changes_section(report.changes));
     answer.add("", facts_of(answer_lines(report)));
+    answer.add(p.if_it_fit ? "Forecast and its band, if it fit" : "Forecast and its band",
+               bands_table(as_if_it_fit(p)), AnswerPlace::pages);
   } else {
     // The head has the first reason.
     if (!p.feasible()) {
@@ -165,12 +167,18 @@ void add_body(const Report& report, bool full, Answer& answer) {
   if (p.memory)
     answer.add(memory_section(*p.memory, StageOrder::pipeline, full ? 16 : stages_on_a_screen));
   if (p.memory && full && !p.memory->stages.empty()) {
-    answer.add("Memory by category", memory_categories_table(*p.memory), AnswerPlace::pages);
+    answer.add(
+        {"Memory by category", {memory_categories_table(*p.memory)}, AnswerPlace::pages, true});
     answer.add(memory_rows_section(heaviest_stage(*p.memory)));
+    answer.sections.back().folded = true;
   }
   add_step(report, full, answer);
   if (!p.links.empty())
     answer.add("Busiest links", links_table(p, full ? links_shown : links_on_a_screen));
+  if (full) {
+    answer.add("Where the run goes", run_table(p.run), AnswerPlace::pages);
+    answer.add("What it costs", cost_table(p), AnswerPlace::pages);
+  }
   answer.add(budget_section(report));
   if (!full) return add_folded(report, answer);
   add_warnings(p, answer);
@@ -225,7 +233,7 @@ AnswerSection changes_section(const std::vector<Change>& changes) {
 }
 
 AnswerSection sources_section(const Prediction& prediction) {
-  return {"Where the constants come from", {facts_of(provenance_lines(prediction))}};
+  return {sources_title, {facts_of(provenance_lines(prediction))}};
 }
 
 AnswerSection reason_section(const Infeasible& reason) {

@@ -25,6 +25,11 @@ enum class ReportLength {
 
 // Sections that other answers have, too.
 
+/// Of the section with the step's waterfall, its beginning; and of that with the constants'
+/// sources.
+inline constexpr const char* step_title = "Where the step ";
+inline constexpr const char* sources_title = "Where the constants come from";
+
 /// Where the constants come from.
 [[nodiscard]] AnswerSection sources_section(const Prediction& prediction);
 /// Why a plan cannot run.
@@ -42,6 +47,11 @@ enum class StageOrder { pipeline, heaviest_first };
 [[nodiscard]] AnswerSection memory_rows_section(const StageMemory& stage);
 /// One stacked bar that stands for `scale` bytes, with a mark at `usable`.
 [[nodiscard]] AnswerStack memory_stack(const StageMemory& stage, Bytes usable, Bytes scale);
+/// What people decide by between the ends of its band: memory, step, MFU, throughput, run, cost.
+[[nodiscard]] AnswerTable bands_table(const Prediction& prediction);
+/// Where a run's time and money go; nothing where that is unknown.
+[[nodiscard]] AnswerTable run_table(const RunForecast& run);
+[[nodiscard]] AnswerTable cost_table(const Prediction& prediction);
 /// The way from peak FLOP/s to the step as a waterfall of bars. @pre the forecast has step and
 /// flops
 /// @param least share of the step that has a line of its own; what is less is summed into one

@@ -1,103 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts that follow the width of the page, and one tooltip for all of them.
+'use strict';
+// Numbers and elements, drawings that follow the width of the page, and one tooltip for all of them. Text of
+// the data becomes text nodes only.
 
-const charts = [];
-
-/** A chart that is drawn anew when its width changes; draw(width) returns a node. */
-function chart(draw) {
-  const box = el('div', {class: 'chart'});
-  const entry = {box, width: 0, redraw(width) {
-    if (width <= 0 || width === this.width) return;
-    this.width = width;
-    hideTip();
-    box.replaceChildren(draw(width));
-  }};
-  charts.push(entry);
-  return box;
+function fixed(value, decimals) {
+  const [whole, rest] = value.toFixed(decimals).split('.');
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (rest ? '.' + rest : '');
 }
 
-function redrawAll(width) {
-  for (const entry of charts) entry.redraw(width || Math.floor(entry.box.clientWidth));
+/** About three significant digits. */
+function seconds(value) {
+  const short = number => number === 0 ? '0' : fixed(number, number >= 100 ? 0 : number >= 10 ? 1 : number >= 1 ? 2 : Math.min(6, 2 - Math.floor(Math.log10(number))));
+  if (value >= 1 || value === 0) return short(value) + ' s';
+  if (value >= 1e-3) return short(value * 1e3) + ' ms';
+  return short(value * 1e6) + ' us';
 }
 
-function redrawColours() {
-  for (const entry of charts) { entry.width = 0; entry.redraw(Math.floor(entry.box.clientWidth)); }
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
 }
 
-function watchCharts() {
-  redrawAll();
-  if (window.ResizeObserver) {
-    const observer = new ResizeObserver(() => requestAnimationFrame(() => { if (!window.printing) redrawAll(); }));
-    observer.observe(document.getElementById('main'));
+// --- drawings --------------------------------------------------------------------------------
+
+const drawings = [];  // {box, resize(width)}
+
+function redraw(width) {
+  hideTip();
+  for (const {box, resize} of drawings) {
+    const room = width || Math.floor(box.clientWidth);
+    if (room > 0) resize(room);
   }
-  const dark = window.matchMedia('(prefers-color-scheme: dark)');
-  if (dark.addEventListener) dark.addEventListener('change', redrawColours);
-  // A page of A4 is about 690 pixels wide inside its margins.
-  window.addEventListener('beforeprint', () => {
-    window.printing = true;
-    for (const box of document.querySelectorAll('details:not(.screen)'))
-      if (!box.open) { box.open = true; box.dataset.opened = '1'; }
-    for (const entry of charts) entry.width = 0;
-    redrawAll(690);
-  });
-  window.addEventListener('afterprint', () => {
-    window.printing = false;
-    for (const box of document.querySelectorAll('details[data-opened]')) {
-      box.open = false;
-      delete box.dataset.opened;
-    }
-    redrawColours();
-  });
 }
 
-// --- tooltip ---------------------------------------------------------------------------------
+function watchDrawings() {
+  redraw();
+  let width = window.innerWidth;
+  window.addEventListener('resize', () => {
+    if (!window.printing && window.innerWidth !== width) redraw();
+    width = window.innerWidth;
+  });
+  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw());
+  // A page of A4 is about 690 pixels wide inside its margins.
+  window.addEventListener('beforeprint', () => { window.printing = true; redraw(690); });
+  window.addEventListener('afterprint', () => { window.printing = false; redraw(); });
+}
 
-/** Lines: the first one is the heading; others are texts or [label, value]. */
+// --- the tooltip -----------------------------------------------------------------------------
+
+/** Lines are texts, or pairs of name and value; the first one is strong. */
 function showTip(lines, x, y) {
   const tip = document.getElementById('tip');
-  tip.replaceChildren(el('b', {}, lines[0]), ...lines.slice(1).map(line => Array.isArray(line)
+  tip.replaceChildren(...lines.map((line, i) => Array.isArray(line)
       ? el('div', {class: 'row'}, el('span', {}, line[0]), el('span', {}, line[1]))
-      : el('div', {}, line)));
+      : el(i === 0 ? 'b' : 'div', {}, line)));
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
-  const left = x + 14 + box.width > window.innerWidth ? x - box.width - 12 : x + 14;
+  const left = x + 14 + box.width > window.innerWidth ? x - box.width - 10 : x + 14;
   const top = y + 14 + box.height > window.innerHeight ? y - box.height - 10 : y + 14;
   tip.style.left = Math.max(4, left) + 'px';
   tip.style.top = Math.max(4, top) + 'px';
 }
 
 function hideTip() { document.getElementById('tip').hidden = true; }
-
-/** Explains a mark on hover and on focus; its words are its name for a screen reader, too. */
-function explain(node, lines) {
-  const words = lines().map(line => Array.isArray(line) ? line.join(' ') : line).join('; ');
-  node.setAttribute('aria-label', words);
-  node.setAttribute('role', 'img');
-  node.addEventListener('mousemove', event => showTip(lines(), event.clientX, event.clientY));
-  node.addEventListener('mouseleave', hideTip);
-  node.addEventListener('focus', () => {
-    const box = node.getBoundingClientRect();
-    showTip(lines(), box.left + box.width / 2, box.top + box.height / 2);
-  });
-  node.addEventListener('blur', hideTip);
-  return node;
-}
-
-/** One stop of the Tab key for all marks of a chart; arrow keys go from mark to mark. */
-function walk(root, marks) {
-  marks.forEach((mark, i) => mark.setAttribute('tabindex', i === 0 ? '0' : '-1'));
-  root.addEventListener('keydown', event => {
-    const at = marks.indexOf(document.activeElement);
-    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-    if (event.key === 'Escape') hideTip();
-    if (at < 0 || !step) return;
-    event.preventDefault();
-    const next = marks[Math.min(marks.length - 1, Math.max(0, at + step))];
-    marks[at].setAttribute('tabindex', '-1');
-    next.setAttribute('tabindex', '0');
-    next.focus();
-  });
-}
 
 // --- axes ------------------------------------------------------------------------------------
 
@@ -113,20 +80,4 @@ function ticks(from, to, most) {
   const list = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; ++i) list.push(i * step);
   return list;
-}
-
-function picture(width, height, label, ...children) {
-  return shape('svg', {viewBox: `0 0 ${width} ${height}`, width, height, role: 'group', 'aria-label': label}, ...children);
-}
-
-const label = (x, y, text, anchor, cls) =>
-    shape('text', {x, y, 'text-anchor': anchor || 'start', class: cls}, text);
-const line = (x1, y1, x2, y2, cls, more) => shape('line', {x1, y1, x2, y2, class: cls, ...more});
-const rect = (x, y, width, height, color, more) =>
-    shape('rect', {x, y, width: Math.max(width, 0), height: Math.max(height, 0), fill: color, ...more});
-
-/** Cuts a text to about that many pixels at 12.5 px. */
-function fit(text, pixels) {
-  const room = Math.floor(pixels / 6.4);
-  return text.length <= room ? text : text.slice(0, Math.max(1, room - 1)) + '…';
 }

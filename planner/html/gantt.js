@@ -257,23 +257,15 @@ class Gantt {
   }
 }
 
-function ganttSection(looks, gantt) {
+function drawStep(room, looks, gantt) {
   const view = new Gantt(looks, gantt);
-  const used = new Set();
-  for (const lane of gantt.lanes) for (const spans of [lane.work, lane.traffic]) for (let i = 2; i < spans.length; i += SPAN) used.add(spans[i]);
   const button = (text, act) => { const node = el('button', {type: 'button'}, text); node.addEventListener('click', act); return node; };
   const critical = el('input', {type: 'checkbox', checked: 'checked'});
   critical.addEventListener('change', () => { view.critical = critical.checked; view.draw(); });
   const pass = gantt.lanes[0].work[1] || gantt.end / 20;
-  const tools = el('div', {class: 'tools'}, button('Zoom in', () => view.zoom(0.5)), button('Zoom out', () => view.zoom(2)),
+  const box = el('div', {class: 'chart'}, view.canvas);
+  room.replaceChildren(el('div', {class: 'tools'}, button('Zoom in', () => view.zoom(0.5)), button('Zoom out', () => view.zoom(2)),
       button('Whole step', () => view.whole()), button('Beginning', () => view.view(0, pass * 30)), button('End', () => view.view(gantt.end - pass * 30, gantt.end)),
-      el('label', {}, critical, ' outline the critical path'));
-  const stretch = Math.abs(gantt.stretch - 1) < 0.0005 ? '' : ` The step lasts ${fixed(gantt.stretch, 3)} times what is drawn (stragglers, release).`;
-  const gaps = gantt.windows.length > 1 ? ' The step is too long to list whole: its beginning and its end are here.' : '';
-  return [el('p', {}, `Critical path through the task graph: ${seconds(gantt.makespan_s)} from the first pass to the last.${stretch}${gaps} ` +
-      'Work is above, transfers and reductions are below; grey is idle.'),
-    tools, chart(width => { view.resize(width); return view.canvas; }), view.status,
-    legend([...used].sort((a, b) => a - b).map(role => ({color: `var(--task-${role})`, text: looks[role][0]}))),
-    details('How busy every stage is', table([{head: 'stage', num: true}, {head: 'busy', num: true}, {head: 'idle', num: true}],
-        gantt.lanes.map((lane, i) => [String(i), percent(lane.busy), percent(Math.max(0, 1 - lane.busy))])))];
+      el('label', {}, critical, ' outline the critical path')), box, view.status);
+  drawings.push({box, resize: width => view.resize(width)});
 }

@@ -173,8 +173,8 @@ struct HtmlOf {
           "<li><svg class=\"swatch\" viewBox=\"0 0 12 12\" width=\"12\" height=\"12\" "
           "aria-hidden=\"true\"><rect width=\"12\" height=\"12\" fill=\"{}\"/></svg>{}</li>\n",
           ink(entry.paint), xml_text(entry.label));
-    return "<ul class=\"legend\">\n" + items + "<li>line: " + xml_text(legend.limit) +
-           "</li></ul>\n";
+    if (!legend.limit.empty()) items += "<li>line: " + xml_text(legend.limit) + "</li>\n";
+    return "<ul class=\"legend\">\n" + items + "</ul>\n";
   }
   std::string operator()(const AnswerLine& line) const {
     const std::string lead =
@@ -215,29 +215,48 @@ std::string head_html(const AnswerHead& head) {
                         : "<p class=\"next\">Next: <code>" + xml_text(head.next) + "</code></p>\n");
 }
 
-std::string sections_html(const Answer& answer) {
+std::string block_html(const AnswerBlock& block) { return std::visit(HtmlOf{}, block); }
+
+std::string section_html(const AnswerSection& section, const std::string& id, int level) {
+  if (section.place == AnswerPlace::terminal) return "";
+  const char* look = section.place == AnswerPlace::screens ? " class=\"screen\"" : "";
+  std::string body;
+  for (const AnswerBlock& block : section.blocks) body += block_html(block);
+  if (section.folded)
+    return fmt::format("<details{}>\n<summary>{}</summary>\n{}</details>\n", look,
+                       xml_text(section.title), body);
+  const std::string title = section.title.empty() ? ""
+                                                  : fmt::format("<h{0} id=\"{1}\">{2}</h{0}>\n",
+                                                                level, id, xml_text(section.title));
+  return fmt::format("<section{}>\n", look) + title + body + "</section>\n";
+}
+
+std::string sections_html(const Answer& answer, const std::string& prefix, int level) {
   std::string html;
+  std::size_t number = 0;
+  for (const AnswerSection& section : answer.sections)
+    html += section_html(section, fmt::format("{}-{}", prefix, ++number), level);
+  return html;
+}
+
+std::vector<std::pair<std::string, std::string>> section_links(const Answer& answer,
+                                                               const std::string& prefix) {
+  std::vector<std::pair<std::string, std::string>> links;
   std::size_t number = 0;
   for (const AnswerSection& section : answer.sections) {
     ++number;
-    if (section.place == AnswerPlace::terminal) continue;
-    html += "<section>\n";
-    if (!section.title.empty())
-      html += fmt::format("<h2 id=\"section-{}\">{}</h2>\n", number, xml_text(section.title));
-    for (const AnswerBlock& block : section.blocks) html += std::visit(HtmlOf{}, block);
-    html += "</section>\n";
+    if (!section.title.empty() && !section.folded && section.place != AnswerPlace::terminal)
+      links.emplace_back(fmt::format("{}-{}", prefix, number), section.title);
   }
-  return html;
+  return links;
 }
 
 std::string answer_page(const Answer& answer, const std::string& kind) {
   PageShell shell;
   shell.kind = kind;
   shell.title = answer.head.subject;
-  shell.main = head_html(answer.head) + sections_html(answer);
-  for (std::size_t i = 0; i < answer.sections.size(); ++i)
-    if (!answer.sections[i].title.empty() && answer.sections[i].place != AnswerPlace::terminal)
-      shell.links.emplace_back(fmt::format("section-{}", i + 1), answer.sections[i].title);
+  shell.main = head_html(answer.head) + sections_html(answer, "section", 2);
+  shell.links = section_links(answer, "section");
   shell.limits = {
       "This is computed from the settings of its scenarios and from measured or published "
       "constants; it is not a measurement. Ranges are 10th to 90th percentiles of what may turn "

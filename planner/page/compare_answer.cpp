@@ -12,6 +12,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/page/compare.hpp"
+#include "planner/page/internal/page_parts.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -20,14 +21,6 @@ namespace {
 constexpr std::size_t few_catalog_values = 6;
 constexpr std::size_t most_rows = 8;
 constexpr double least_share = 0.0005;  // of the first side's step: below it a part has no line
-
-std::string overrides_text(const Scenario& scenario) {
-  std::string result;
-  for (const ResolvedValue& value : scenario.values)
-    if (value.origin == "--set")
-      result += fmt::format("{}--set {}={}", result.empty() ? "" : " ", value.path, value.value);
-  return result;
-}
 
 AnswerSection sides_section(const Comparison& c) {
   AnswerSection section{"Sides"};
@@ -234,6 +227,14 @@ AnswerSection rows_section(const Comparison& c) {
 }
 
 }  // namespace
+
+std::string overrides_text(const Scenario& scenario) {
+  std::string result;
+  for (const ResolvedValue& value : scenario.values)
+    if (value.origin == "--set")
+      result += fmt::format("{}--set {}={}", result.empty() ? "" : " ", value.path, value.value);
+  return result;
+}
 
 Answer comparison_answer(const Comparison& c, CatalogValues catalog) {
   Answer answer{comparison_head(c)};

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
-#include "planner/page/internal/page_tree.hpp"
+#include "planner/page/internal/page_parts.hpp"
+#include "planner/page/internal/page_shell.hpp"
 #include "planner/step/internal/gantt_view.hpp"
+#include "planner/text/format.hpp"
 #include "planner/text/task_looks.hpp"
 
 namespace foretrain {
@@ -92,30 +97,90 @@ std::vector<GanttWindow> windows_for(const std::vector<GanttLane>& lanes, Second
   return gantt_windows(lanes, makespan, units);
 }
 
+struct StepChart {
+  std::vector<GanttLane> lanes;
+  Seconds end;
+  std::vector<GanttWindow> windows;
+};
+
+StepChart chart_of(const StepPath& path, std::size_t most) {
+  StepChart chart{gantt_lanes(path.graph, path.timeline), path.timeline.makespan, {}};
+  // Staggered stages end after the makespan, which is the pace of the steps.
+  for (const Seconds at : path.timeline.end) chart.end = max(chart.end, at);
+  chart.windows = windows_for(chart.lanes, chart.end, most);
+  return chart;
+}
+
+std::string chart_sentence(const StepPath& path, const StepChart& chart) {
+  std::string text =
+      fmt::format("Critical path through the task graph: {} from the first pass to the last.",
+                  seconds_text(path.timeline.makespan));
+  if (std::abs(path.stretch() - 1.0) >= 0.0005)
+    text += fmt::format(" The step lasts {} times what is drawn (stragglers, release).",
+                        fixed_text(path.stretch(), 3));
+  if (chart.windows.size() > 1)
+    text += " The step is too long to list whole: its beginning and its end are here.";
+  return text + " Work is above, transfers and reductions are below; grey is idle.";
+}
+
+AnswerLegend roles_of(const StepChart& chart) {
+  std::array<bool, task_looks.size()> used{};
+  for (const GanttLane& lane : chart.lanes)
+    for (const auto* spans : {&lane.work, &lane.traffic})
+      for (const GanttSpan& span : *spans) used.at(look_index(span.role)) = true;
+  AnswerLegend legend;
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (used.at(i))
+      legend.entries.push_back(
+          {task_looks.at(i).paint, task_looks.at(i).letter, task_looks.at(i).name});
+  return legend;
+}
+
+AnswerTable busy_table(const StepPath& path, const StepChart& chart) {
+  AnswerTable table{{number_column("stage"), number_column("busy"), number_column("idle")}};
+  for (std::size_t i = 0; i < chart.lanes.size(); ++i) {
+    const double busy = chart.lanes[i].busy() / path.timeline.makespan;
+    table.add({std::to_string(i), percent_text(busy), percent_text(std::max(0.0, 1.0 - busy))});
+  }
+  return table;
+}
+
 }  // namespace
 
 Json gantt_tree(const StepPath& path, std::size_t most) {
-  const std::vector<GanttLane> lanes = gantt_lanes(path.graph, path.timeline);
-  // Staggered stages end after the makespan, which is the pace of the steps.
-  Seconds end = path.timeline.makespan;
-  for (const Seconds at : path.timeline.end) end = max(end, at);
-  const std::vector<GanttWindow> windows = windows_for(lanes, end, most);
-  const Clock clock = clock_for(end);
+  const StepChart chart = chart_of(path, most);
+  const Clock clock = clock_for(chart.end);
   Json shown = Json::array();
-  for (const GanttWindow& window : windows)
+  for (const GanttWindow& window : chart.windows)
     shown.push_back({clock.ticks(window.from), clock.ticks(window.to)});
   Json list = Json::array();
-  for (const GanttLane& lane : lanes)
-    list.push_back({{"busy", number_or_null(lane.busy() / path.timeline.makespan)},
-                    {"work", spans_tree(lane.work, windows, clock)},
-                    {"traffic", spans_tree(lane.traffic, windows, clock)}});
+  for (const GanttLane& lane : chart.lanes)
+    list.push_back({{"work", spans_tree(lane.work, chart.windows, clock)},
+                    {"traffic", spans_tree(lane.traffic, chart.windows, clock)}});
   return {{"unit_s", clock.unit.value()},
-          {"end", clock.ticks(end)},
+          {"end", clock.ticks(chart.end)},
           {"makespan_s", number_or_null(path.timeline.makespan.value())},
-          {"stretch", number_or_null(path.stretch())},
           {"windows", std::move(shown)},
           {"lanes", std::move(list)},
-          {"critical", critical_tree(path, windows, clock)}};
+          {"critical", critical_tree(path, chart.windows, clock)}};
+}
+
+std::string gantt_html(const StepPath& path, const std::string& side, int level) {
+  const StepChart chart = chart_of(path, most_page_spans);
+  return fmt::format("<section>\n<h{0} id=\"step-{1}\">One step, stage by stage</h{0}>\n", level,
+                     side) +
+         block_html(AnswerLine{chart_sentence(path, chart)}) +
+         fmt::format(
+             "<div class=\"step\" data-side=\"{}\"><noscript><p class=\"notice\">This chart is "
+             "drawn by a script of the page, which is switched off here; nothing else needs one. "
+             "<code>foretrain simulate SCENARIO --gantt step.svg</code> draws it as a picture."
+             "</p></noscript></div>\n",
+             side) +
+         block_html(roles_of(chart)) +
+         section_html(
+             {"How busy every stage is", {busy_table(path, chart)}, AnswerPlace::everywhere, true},
+             "", level) +
+         "</section>\n";
 }
 
 }  // namespace foretrain

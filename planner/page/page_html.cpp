@@ -2,18 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "models/base/require.hpp"
-#include "planner/answer/memory_part.hpp"
 #include "planner/forecast/plan_difference.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_head.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/page/compare.hpp"
+#include "planner/page/internal/page_parts.hpp"
 #include "planner/page/internal/page_shell.hpp"
-#include "planner/page/internal/page_tree.hpp"
 #include "planner/page/report_page.hpp"
-#include "planner/search/internal/not_compared_tree.hpp"
+#include "planner/search/search_report.hpp"
+#include "planner/text/svg_text.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/version.hpp"
 
@@ -36,57 +39,89 @@ std::string title_of(const ReportPage& page) {
   return title;
 }
 
-Json looks_tree() {
-  Json memory = Json::array();
-  for (const MemoryPart& look : memory_parts()) memory.push_back({look.key, look.key});
+/// What the script draws.
+Json charts_tree(const ReportPage& page) {
   Json tasks = Json::array();
   for (const TaskLook& look : task_looks) tasks.push_back({look.name, look.paint.light});
-  return {{"memory", std::move(memory)}, {"tasks", std::move(tasks)}};
-}
-
-Json page_tree(const ReportPage& page) {
   Json sides = Json::array();
-  for (const PageSide& side : page.sides) {
-    Json tree = side_tree(side);
-    tree["side"] = side_name(sides.size());
-    sides.push_back(std::move(tree));
-  }
-  return {{"schema", "report-page/2"},
+  for (std::size_t at = 0; at < page.sides.size(); ++at)
+    if (const auto& path = page.sides[at].path)
+      sides.push_back({{"side", side_name(at)}, {"gantt", gantt_tree(*path)}});
+  return {{"schema", "report-page/3"},
           {"foretrain_version", version},
-          {"looks", looks_tree()},
-          {"sides", std::move(sides)},
-          {"not_compared", not_compared_tree(not_compared(page))},
-          {"plans", page.plans ? plans_tree(*page.plans) : Json(nullptr)}};
+          {"tasks", std::move(tasks)},
+          {"sides", std::move(sides)}};
 }
 
-}  // namespace
+std::string side_html(const PageSide& side, const SideWords& words, const std::string& name,
+                      int level) {
+  return sections_html(words.to_step, "side-" + name, level) +
+         (side.path ? gantt_html(*side.path, name, level) : "") +
+         sections_html(words.after, "after-" + name, level);
+}
 
-namespace {
+using Links = std::vector<std::pair<std::string, std::string>>;
 
-Answer first_page(const ReportPage& page) {
-  if (page.sides.size() == 1) {
-    const Report& report = page.sides.front().report;
-    Answer answer{report_head(report)};
-    answer.add("What it rests on", AnswerList{conditions_of_step(report)});
-    answer.add(sources_section(report.prediction));
-    return answer;
-  }
+void add_links(Links& links, Links more) {
+  std::move(more.begin(), more.end(), std::back_inserter(links));
+}
+
+/// The first printed page is the answer and what it rests on.
+void add_forecast(const PageSide& side, PageShell& shell) {
+  const Report& report = side.report;
+  Answer first{report_head(report)};
+  first.add("What it rests on", AnswerList{conditions_of_step(report)});
+  first.add(sources_section(report.prediction));
+  const SideWords words = side_words(side);
+  shell.main = head_html(first.head) + sections_html(first, "first", 2) +
+               side_html(side, words, side_name(0), 2);
+  shell.links = section_links(first, "first");
+  add_links(shell.links, section_links(words.to_step, "side-A"));
+  if (side.path) shell.links.emplace_back("step-A", "One step, stage by stage");
+  add_links(shell.links, section_links(words.after, "after-A"));
+}
+
+/// On paper the comparison alone, so that it stays short.
+void add_comparison(const ReportPage& page, PageShell& shell) {
   std::vector<Report> reports;
   for (const PageSide& side : page.sides) reports.push_back(side.report);
-  return comparison_answer(compare(std::move(reports)), CatalogValues::counted);
+  const Answer answer = comparison_answer(compare(std::move(reports)), CatalogValues::counted);
+  shell.main = head_html(answer.head) + sections_html(answer, "section", 2);
+  for (std::size_t at = 0; at < page.sides.size(); ++at) {
+    const Report& report = page.sides[at].report;
+    const std::string name = side_name(at);
+    const std::string title = name + " · " + report.scenario.job.name;
+    shell.main += fmt::format(
+        "<section class=\"side screen\">\n<h2 id=\"side-{}\">{} <span class=\"verdict "
+        "{}\">{}</span></h2>\n{}</section>\n",
+        name, xml_text(title), name_of(run_verdict(report.prediction)),
+        xml_text(verdict_words(report.prediction)),
+        side_html(page.sides[at], side_words(page.sides[at]), name, 3));
+    shell.links.emplace_back("side-" + name, title);
+  }
+  shell.main +=
+      "<p class=\"paper\">Each side in full: this page on a screen, or foretrain report.</p>\n";
 }
 
-std::vector<std::pair<std::string, std::string>> links_of(const ReportPage& page) {
-  std::vector<std::pair<std::string, std::string>> links;
-  const bool several = page.sides.size() > 1;
-  for (std::size_t at = 0; at < page.sides.size(); ++at)
-    links.emplace_back(
-        "side-" + side_name(at),
-        several ? side_name(at) + " · " + page.sides[at].report.scenario.job.name : "Forecast");
-  if (page.plans) links.emplace_back("plans", "Plans");
-  if (!not_compared(page).empty()) links.emplace_back("not-compared", "Not compared");
-  links.emplace_back("limits", "Limits");
-  return links;
+void add_plans(const PlanReport& plans, PageShell& shell) {
+  Answer answer = plan_answer(plans);
+  // The first page has them.
+  std::erase_if(answer.sections,
+                [](const AnswerSection& section) { return section.title == sources_title; });
+  shell.main += fmt::format("<section class=\"side\">\n<h2 id=\"plans\">Plans for {}</h2>\n",
+                            xml_text(answer.head.subject)) +
+                head_html(answer.head) + sections_html(answer, "plans", 3) + "</section>\n";
+  shell.links.emplace_back("plans", "Plans");
+}
+
+void add_left_out(const std::vector<NotCompared>& list, PageShell& shell) {
+  if (list.empty()) return;
+  AnswerTable table{{words_column(), words_column()}};
+  for (const NotCompared& item : list) table.add({{item.subject, Tone::strong}, item.what + "."});
+  shell.main += section_html(
+      {"Not compared", {AnswerLine{"What the comparison says nothing about:"}, std::move(table)}},
+      "not-compared", 2);
+  shell.links.emplace_back("not-compared", "Not compared");
 }
 
 std::vector<std::string> limits_of(const ReportPage& page) {
@@ -115,18 +150,20 @@ std::vector<std::string> limits_of(const ReportPage& page) {
 
 std::string page_html(const ReportPage& page) {
   FORETRAIN_REQUIRE(!page.sides.empty());
-  const Answer first = first_page(page);
   PageShell shell;
   shell.kind = page.sides.size() > 1 ? "comparison" : "forecast";
   shell.title = title_of(page);
-  shell.main =
-      head_html(first.head) + sections_html(first) +
-      "<noscript><p class=\"notice\">The rest of this page is drawn by a script of its own, "
-      "which is switched off here. <code>foretrain report --markdown</code> gives the same "
-      "numbers without one.</p></noscript>\n";
-  shell.links = links_of(page);
+  if (page.sides.size() > 1)
+    add_comparison(page, shell);
+  else
+    add_forecast(page.sides.front(), shell);
+  if (page.plans) add_plans(*page.plans, shell);
+  add_left_out(not_compared(page), shell);
+  shell.links.emplace_back("limits", "Limits");
   shell.limits = limits_of(page);
-  shell.data = page_tree(page).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (std::any_of(page.sides.begin(), page.sides.end(),
+                  [](const PageSide& side) { return side.path.has_value(); }))
+    shell.data = charts_tree(page).dump(-1, ' ', false, Json::error_handler_t::replace);
   return shell_html(shell);
 }
 

@@ -5,28 +5,11 @@
 #include "planner/forecast/report_answer.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/report_page.hpp"
-#include "planner/text/format.hpp"
+#include "planner/search/search_report.hpp"
 #include "planner/text/markdown.hpp"
 
 namespace foretrain {
 namespace {
-
-std::string plans_markdown(const PlanReport& plans) {
-  std::string text = fmt::format(
-      "\n### Best plans\n\n{} combinations tried, {} feasible.\n\n"
-      "| # | step | MFU | peak memory | time to train | settings |\n|--:|--:|--:|--:|--:|:--|\n",
-      with_thousands(plans.result.evaluated), with_thousands(plans.result.feasible));
-  int rank = 0;
-  for (const Finalist& plan : plans.plans) {
-    const Prediction& p = plan.report.prediction;
-    const auto run = run_duration(p);
-    text += fmt::format("| {} | {} | {} | {} | {} | `{}` |\n", ++rank, seconds_text(plan.step.time),
-                        percent_text(plan.efficiency.mfu), bytes_text(plan.scored.peak),
-                        run ? duration_text(*run) : "unknown",
-                        markdown_cell(fmt::format("{}", fmt::join(plan.settings, " "))));
-  }
-  return text;
-}
 
 std::string not_compared_markdown(const std::vector<NotCompared>& list) {
   if (list.empty()) return "";
@@ -66,7 +49,7 @@ std::string page_markdown(const ReportPage& page) {
     text += (first ? "" : "\n") + report_markdown(side.report);
     first = false;
   }
-  if (page.plans) text += plans_markdown(*page.plans);
+  if (page.plans) text += "\n" + answer_markdown(plan_answer(*page.plans));
   return text + not_compared_markdown(not_compared(page));
 }
 

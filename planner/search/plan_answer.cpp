@@ -99,9 +99,8 @@ std::string price_text(const Prediction& p) {
   return p.cost.price ? "$" + count_text(p.cost.price->value()) : "";
 }
 
-/// Where nobody gave a price.
 std::string gpu_hours_text(const Prediction& p) {
-  return p.cost.gpu_hours && !p.cost.price ? count_text(*p.cost.gpu_hours) : "";
+  return p.cost.gpu_hours ? count_text(*p.cost.gpu_hours) : "";
 }
 
 std::vector<Column> columns() {
@@ -318,6 +317,7 @@ Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& s
     answer.add(plans_section(fmt::format("Best {} by {}, forecast by the critical path{}",
                                          plans.size(), name_of(report.options.by), fabric),
                              plans));
+    answer.add(plans_picture(report));
     const std::size_t drawn = bars == PlanBars::all ? plans.size() : 1;
     for (std::size_t i = 0; i < drawn; ++i) {
       answer.add(fmt::format("Plan {}", i + 1), AnswerCode{sets_text(plans[i].settings)});
@@ -331,6 +331,7 @@ Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& s
   if (!report.pareto.empty())
     answer.add(plans_section("Pareto front: no plan beats these in both time and cost, closed form",
                              report.pareto));
+  answer.add(machines_picture(report.pareto));
   answer.add("Space", space_facts(report));
   answer.add("Rejected, by the first rule broken", rejected_table(report.result));
   return answer;

@@ -125,6 +125,20 @@ Answer step_losses_answer(const Report& report, const StepLosses& all, const std
   return answer;
 }
 
+AnswerSection step_losses_section(const StepLosses& all) {
+  AnswerTable table{{words_column("loss"), number_column("time"), number_column("MFU after"),
+                     words_column("cause"), words_column("less with")}};
+  for (const StepLoss& loss : all.losses)
+    table.add({loss.label, seconds_text(loss.time), percent_text(loss.mfu_after), loss.cause,
+               loss.lever ? lever_text(*loss.lever) : std::string(all.feasible ? "none" : "")});
+  return {"Why, and what would be less",
+          {AnswerLine{all.ideal_cause}, std::move(table),
+           AnswerLine{"One change at a time, forecast with the closed form; none: no setting that "
+                      "was tried shortens it and fits."}},
+          AnswerPlace::everywhere,
+          true};
+}
+
 std::string step_losses_json(const StepLosses& all) {
   Json losses = Json::array();
   for (const StepLoss& loss : all.losses) {

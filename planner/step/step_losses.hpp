@@ -49,6 +49,8 @@ struct StepLosses {
 /// The table of losses, then a section for each. @param source words that read the scenario again
 [[nodiscard]] Answer step_losses_answer(const Report& report, const StepLosses& losses,
                                         const std::string& source = {});
+/// The same as one folded section, a row per loss.
+[[nodiscard]] AnswerSection step_losses_section(const StepLosses& losses);
 /// Schema step-losses/1: planner/README.md, "Output".
 [[nodiscard]] std::string step_losses_json(const StepLosses& losses);
 

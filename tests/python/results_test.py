@@ -152,7 +152,7 @@ class Results(unittest.TestCase):
     def test_notebooks_get_the_charts_of_the_report(self):
         page = foretrain.simulate(DENSE, set={"parallel.tensor": 8})._repr_html_()
         self.assertTrue(page.startswith("<iframe sandbox"))
-        self.assertIn("report-page/2", page)
+        self.assertIn("report-page/3", page)
         self.assertIn("<svg", foretrain.fit(DENSE)._repr_html_())
         self.assertIn("<table>", foretrain.solve(SMALL, "headroom")._repr_html_())
 

@@ -21,8 +21,15 @@ struct PageShell {
 
 [[nodiscard]] std::string shell_html(const PageShell& shell);
 
-/// The head and then the sections, as elements; sections get the ids "section-1", ...
+// Parts of an answer as elements. Titles of sections are headings of `level`; the ids of sections
+// are PREFIX-1, ...
 [[nodiscard]] std::string head_html(const AnswerHead& head);
-[[nodiscard]] std::string sections_html(const Answer& answer);
+[[nodiscard]] std::string block_html(const AnswerBlock& block);
+[[nodiscard]] std::string section_html(const AnswerSection& section, const std::string& id,
+                                       int level);
+[[nodiscard]] std::string sections_html(const Answer& answer, const std::string& prefix, int level);
+/// {id, title} of the sections that are not folded.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> section_links(
+    const Answer& answer, const std::string& prefix);
 
 }  // namespace foretrain

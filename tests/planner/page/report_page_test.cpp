@@ -3,10 +3,15 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "planner/page/internal/page_tree.hpp"
+#include "planner/forecast/report_answer.hpp"
+#include "planner/page/internal/page_parts.hpp"
+#include "planner/step/step_losses.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/svg_text.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;
@@ -34,6 +39,10 @@ Json data_of(const std::string& html) {
   REQUIRE(from != std::string::npos);
   const std::size_t to = html.find("</script>", from);
   return Json::parse(html.substr(from + open.size(), to - from - open.size()));
+}
+
+bool has(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
 }
 
 std::size_t count(const std::string& text, const std::string& word) {
@@ -73,41 +82,49 @@ TEST_CASE("report page: what a comparison leaves out stands on it", "[planner][p
   const auto list = not_compared(two);
   REQUIRE_FALSE(list.empty());
   CHECK(list.front().what.find("in fp8") != std::string::npos);
-  CHECK(data_of(page_html(two)).at("not_compared").size() == list.size());
-  CHECK(data_of(page_html(alone)).at("not_compared").empty());
+  for (const NotCompared& item : list) CHECK(has(page_html(two), xml_text(item.what)));
+  CHECK_FALSE(has(page_html(alone), "Not compared"));
   CHECK(page_markdown(two).find("### Not compared") != std::string::npos);
   CHECK(page_markdown(alone).find("### Not compared") == std::string::npos);
 }
 
-TEST_CASE("a page holds its data as JSON, and the data holds what the forecast says") {
-  const Json data = data_of(page_html(page_of({real()})));
-  CHECK(data["schema"] == "report-page/2");
-  CHECK(data["plans"].is_null());
+TEST_CASE("a page says all that the report says without its script") {
+  const std::string html = page_html(page_of({real()}));
+  CHECK_FALSE(has(html, "<script"));  // nothing is left to draw
+  for (const AnswerSection& section : report_answer(real()).sections)
+    if (section.place != AnswerPlace::terminal) CHECK(has(html, xml_text(section.title)));
+  for (const StepLoss& loss : step_losses(real()).losses) CHECK(has(html, xml_text(loss.cause)));
+  for (const ResolvedValue& value : real().scenario.values)
+    CHECK(has(html, "<td>" + xml_text(value.path) + "</td>"));
+  for (const SourceFile& file : real().scenario.files) CHECK(has(html, file.sha256));
+}
+
+TEST_CASE("a page holds the step as JSON, for the one chart that a script draws") {
+  ReportPage page = page_of({real(), real()});
+  page.sides[1].path = small_step(3);
+  const std::string html = page_html(page);
+  const Json data = data_of(html);
+  CHECK(data["schema"] == "report-page/3");
   REQUIRE(data["sides"].size() == 1);
-  const Json& side = data["sides"][0];
-  CHECK(side["feasible"] == true);
-  CHECK(side["memory"]["stages"].size() == 8);
-  double sum = side["losses"]["ideal"].get<double>();
-  for (const Json& loss : side["losses"]["losses"]) sum += loss["time"].get<double>();
-  CHECK(sum == Approx(real().prediction.step->time.value()));
-  for (const Json& stage : side["memory"]["stages"]) {
-    double parts = 0.0;
-    for (const Json& part : stage["parts"]) parts += part.get<double>();
-    CHECK(parts == Approx(stage["peak"].get<double>()));
-  }
+  CHECK(data["sides"][0]["side"] == "B");
+  CHECK(data["sides"][0]["gantt"]["lanes"].size() == 2);
+  CHECK(count(html, "<div class=\"step\" data-side=") == 1);
+  CHECK(count(html, "<noscript>") == 1);
+  // What stands around the chart needs no script.
+  CHECK(has(html, "400 ms from the first pass to the last"));
+  CHECK(has(html, "</svg>forward</li>"));
+  CHECK(has(html, "<td class=\"num\">75.0 %</td><td class=\"num\">25.0 %</td>"));
 }
 
 TEST_CASE("MFU and throughput carry the band of the step, turned over") {
-  const Report& report = real();
-  const Json side = side_tree({report, std::nullopt});
-  const StepForecast& step = *report.prediction.step;
-  for (const Json& card : side["cards"]) {
-    if (card["key"] != "mfu" && card["key"] != "tokens") continue;
-    CHECK(card["low"].get<double>() ==
-          Approx(card["number"].get<double>() * (step.time / step.high)));
-    CHECK(card["high"].get<double>() ==
-          Approx(card["number"].get<double>() * (step.time / step.low)));
-  }
+  const Prediction& p = real().prediction;
+  const AnswerTable table = bands_table(p);
+  const auto row = std::find_if(table.rows.begin(), table.rows.end(),
+                                [](const auto& cells) { return cells.front().text == "MFU"; });
+  REQUIRE(row != table.rows.end());
+  CHECK((*row)[1].text == percent_text(p.efficiency->mfu));
+  CHECK((*row)[2].text == percent_text(p.efficiency->mfu * (p.step->time / p.step->high)));
+  CHECK((*row)[3].text == percent_text(p.efficiency->mfu * (p.step->time / p.step->low)));
 }
 
 TEST_CASE("names of users are text on a page, never markup") {
@@ -119,23 +136,23 @@ TEST_CASE("names of users are text on a page, never markup") {
   const std::string html = page_html(page_of({report}));
   CHECK(count(html, "<script") == count(plain, "<script"));
   CHECK(count(html, "</script") == count(plain, "</script"));
-  CHECK(count(html, "alert('x')") == 6);  // title, heading, and four texts of the data
+  CHECK(count(html, "alert(&#39;x&#39;)") + count(html, "alert('x')") >= 4);
   CHECK(html.find("<b>\"") == std::string::npos);
-  CHECK(data_of(html)["sides"][0]["name"] == hostile);
 }
 
 TEST_CASE("names that look like parts of the template stay as they are") {
   Report report = real();
   report.scenario.job.name = "{{script}} {{data}}";
   const std::string html = page_html(page_of({report}));
-  CHECK(data_of(html)["sides"][0]["name"] == "{{script}} {{data}}");
   CHECK(count(html, "<title>{{script}} {{data}}: Foretrain") == 1);
 }
 
 TEST_CASE("text that is not UTF-8 is mended on a page") {
   Report report = real();
   report.scenario.job.name = "a\xff";
-  CHECK_NOTHROW(data_of(page_html(page_of({report}))));
+  const std::string html = page_html(page_of({report}));
+  CHECK_FALSE(has(html, "\xff"));
+  CHECK(has(html, "a\xef\xbf\xbd"));
 }
 
 TEST_CASE("a page asks nothing of a network") {
@@ -154,7 +171,7 @@ TEST_CASE("several scenarios are compared with the first") {
   other.prediction.step->breakdown.bubble += Seconds{1.0};
   other.prediction.step->time += Seconds{1.0};
   const std::string html = page_html(page_of({real(), other}));
-  CHECK(data_of(html)["sides"][1]["side"] == "B");
+  CHECK(has(html, "<h2 id=\"side-B\">B · "));
   const std::size_t head = html.find("What changed in the step, from A to B</h2>");
   REQUIRE(head != std::string::npos);
   CHECK(html.find("pipeline bubble</td><td class=\"num\">+1.00 s", head) != std::string::npos);
@@ -162,11 +179,10 @@ TEST_CASE("several scenarios are compared with the first") {
 
 TEST_CASE("plans that cannot run have a page with reasons and without times") {
   for (const Report& report : {fixtures::out_of_memory(), fixtures::illegal()}) {
-    const Json side = data_of(page_html(page_of({report})))["sides"][0];
-    CHECK(side["feasible"] == false);
-    CHECK_FALSE(side["reasons"].empty());
-    CHECK(side["losses"].is_null());
-    CHECK(side["gantt"].is_null());
+    const std::string html = page_html(page_of({report}));
+    CHECK(has(html, "Not feasible: "));
+    CHECK_FALSE(has(html, "Where the step goes"));
+    CHECK_FALSE(has(html, "One step, stage by stage"));
   }
 }
 
