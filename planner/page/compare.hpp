@@ -70,7 +70,8 @@ struct Comparison {
 [[nodiscard]] std::vector<std::string> lead_sentences(const Comparison& comparison);
 [[nodiscard]] AnswerHead comparison_head(const Comparison& comparison);
 
-enum class CatalogValues { counted, listed };
+/// Catalog values that differ: a row per entry with the most telling of them, or all.
+enum class CatalogValues { grouped, listed };
 /// The sides, headline figures, the step's parts from the first side to each other one as a
 /// waterfall, what the difference depends on, the settings and the memory rows that differ, and
 /// where the constants come from.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "planner/explain/catalog_text.hpp"
@@ -18,7 +19,8 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t few_catalog_values = 6;
+constexpr std::ptrdiff_t few_catalog_values = 6;
+constexpr std::size_t most_named_values = 3;
 constexpr std::size_t most_rows = 8;
 constexpr double least_share = 0.0005;  // of the first side's step: below it a part has no line
 
@@ -193,9 +195,87 @@ void add_setting(const Comparison& c, const ComparedSetting& setting, AnswerTabl
   }
 }
 
+/// The value at a path of a side; nothing where it has none.
+std::string value_at(const Scenario& scenario, const std::string& path) {
+  for (const ResolvedValue& value : scenario.values)
+    if (value.path == path) return value.value;
+  return "";
+}
+
+/// What the values of all sides are: "80 GiB -> 180 GiB"; once what is the same.
+std::string side_by_side(const std::vector<std::string>& values) {
+  if (std::count(values.begin(), values.end(), values.front()) ==
+      static_cast<std::ptrdiff_t>(values.size()))
+    return values.front();
+  return fmt::format("{}", fmt::join(values, " -> "));
+}
+
+/// Path of the entry that a catalog value came with: the longest part of it that names one, else
+/// its first word ("device_profile").
+std::string entry_of(const Comparison& c, const std::string& path) {
+  for (std::size_t end = path.rfind('.'); end != std::string::npos;
+       end = path.rfind('.', end - 1)) {
+    const std::string part = path.substr(0, end);
+    for (const Report& report : c.reports)
+      if (!value_at(report.scenario, part).empty()) return part;
+  }
+  return path.substr(0, path.find('.'));
+}
+
+/// What people know an entry by comes first, where its numbers come from last.
+std::size_t place_of(const std::string& key) {
+  constexpr std::array<std::string_view, 10> known{
+      "device",        "memory.capacity", "memory.bandwidth",     "peak.bf16",      "bandwidth",
+      "scale_up.link", "layers",          "gemm.bf16.efficiency", "attention.rate", "hidden"};
+  if (key.starts_with("provenance.")) return known.size() + 1;
+  return static_cast<std::size_t>(std::find(known.begin(), known.end(), key) - known.begin());
+}
+
+/// "h100-sxm5-80gb -> b200, 13 values differ: memory.capacity 80 GiB -> 180 GiB, ..., 10 more".
+std::string entry_text(const Comparison& c, const std::string& entry,
+                       std::vector<const ComparedSetting*> settings) {
+  const auto key = [&](const ComparedSetting* setting) {
+    return setting->path.substr(entry.size() + 1);
+  };
+  std::stable_sort(settings.begin(), settings.end(), [&](const auto* a, const auto* b) {
+    return place_of(key(a)) < place_of(key(b));
+  });
+  std::vector<std::string> names;
+  for (const Report& report : c.reports) names.push_back(value_at(report.scenario, entry));
+  const std::string name = side_by_side(names);
+  std::string text = fmt::format("{}{}{} {}: ", name, name.empty() ? "" : ", ", settings.size(),
+                                 settings.size() == 1 ? "value differs" : "values differ");
+  const std::size_t told = std::min(settings.size(), most_named_values);
+  for (std::size_t i = 0; i < told; ++i) {
+    std::vector<std::string> values;
+    for (const auto& value : settings[i]->values) values.push_back(value ? value->value : "-");
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", key(settings[i]), side_by_side(values));
+  }
+  if (told < settings.size()) text += fmt::format(", {} more", settings.size() - told);
+  return text;
+}
+
+AnswerFacts entries_facts(const Comparison& c) {
+  std::vector<std::pair<std::string, std::vector<const ComparedSetting*>>> entries;
+  for (const ComparedSetting& setting : c.settings) {
+    if (!setting.catalog) continue;
+    const std::string entry = entry_of(c, setting.path);
+    auto found = std::find_if(entries.begin(), entries.end(),
+                              [&](const auto& known) { return known.first == entry; });
+    if (found == entries.end()) found = entries.insert(found, {entry, {}});
+    found->second.push_back(&setting);
+  }
+  AnswerFacts facts;
+  for (auto& [entry, settings] : entries) {
+    facts.label_columns = std::max(facts.label_columns, static_cast<int>(entry.size()) + 2);
+    facts.add(entry, entry_text(c, entry, std::move(settings)));
+  }
+  return facts;
+}
+
 AnswerSection settings_section(const Comparison& c, CatalogValues catalog) {
-  const auto from_catalogs = static_cast<std::size_t>(
-      std::count_if(c.settings.begin(), c.settings.end(), [](const auto& s) { return s.catalog; }));
+  const auto from_catalogs =
+      std::count_if(c.settings.begin(), c.settings.end(), [](const auto& s) { return s.catalog; });
   const bool all = catalog == CatalogValues::listed || from_catalogs <= few_catalog_values;
   AnswerSection section{"Settings that differ"};
   if (c.settings.empty()) section.blocks.emplace_back(AnswerLine{"none"});
@@ -203,9 +283,10 @@ AnswerSection settings_section(const Comparison& c, CatalogValues catalog) {
   for (const ComparedSetting& setting : c.settings)
     if (all || !setting.catalog) add_setting(c, setting, table);
   section.blocks.emplace_back(std::move(table));
-  if (!all)
-    section.blocks.emplace_back(AnswerLine{fmt::format(
-        "and {} values that come with the catalog entries; --all lists them", from_catalogs)});
+  if (all) return section;
+  section.blocks.emplace_back(
+      AnswerLine{"With the catalog entries come (foretrain compare --all lists every value):"});
+  section.blocks.emplace_back(entries_facts(c));
   return section;
 }
 

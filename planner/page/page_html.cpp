@@ -85,7 +85,7 @@ void add_forecast(const PageSide& side, PageShell& shell) {
 void add_comparison(const ReportPage& page, PageShell& shell) {
   std::vector<Report> reports;
   for (const PageSide& side : page.sides) reports.push_back(side.report);
-  const Answer answer = comparison_answer(compare(std::move(reports)), CatalogValues::counted);
+  const Answer answer = comparison_answer(compare(std::move(reports)), CatalogValues::grouped);
   shell.main = head_html(answer.head) + sections_html(answer, "section", 2);
   for (std::size_t at = 0; at < page.sides.size(); ++at) {
     const Report& report = page.sides[at].report;

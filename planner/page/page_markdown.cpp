@@ -41,7 +41,7 @@ std::string page_markdown(const ReportPage& page) {
   if (page.sides.size() > 1) {
     std::vector<Report> reports;
     for (const PageSide& side : page.sides) reports.push_back(side.report);
-    text = answer_markdown(comparison_answer(compare(std::move(reports)), CatalogValues::counted)) +
+    text = answer_markdown(comparison_answer(compare(std::move(reports)), CatalogValues::grouped)) +
            "\n";
   }
   bool first = true;

@@ -72,7 +72,7 @@ int run_compare(const CompareOptions& options) {
                           [&] { return page_of(comparison); }};
   const int delivered = deliver_answer(options.output, forms, [&] {
     return comparison_answer(comparison,
-                             options.all ? CatalogValues::listed : CatalogValues::counted);
+                             options.all ? CatalogValues::listed : CatalogValues::grouped);
   });
   if (delivered != exit_ok || comparison.feasible()) return delivered;
   if (options.output.json || options.output.csv || !options.output.out.empty())

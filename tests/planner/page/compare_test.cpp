@@ -109,7 +109,7 @@ TEST_CASE("a comparison in words fits the screen and shows every side",
         std::vector<Report>{fixtures::fitting(), changed(), fixtures::out_of_memory(),
                             fixtures::with_stages(64), fixtures::illegal()}}) {
     const std::string text =
-        answer_text(comparison_answer(compare(reports), CatalogValues::counted), style);
+        answer_text(comparison_answer(compare(reports), CatalogValues::grouped), style);
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);) {
       INFO(line);
@@ -122,7 +122,7 @@ TEST_CASE("a comparison in words fits the screen and shows every side",
 
 TEST_CASE("the waterfall of a comparison starts and ends at the steps", "[planner][compare]") {
   const std::string text = answer_text(
-      comparison_answer(compare({fixtures::fitting(), changed()}), CatalogValues::counted));
+      comparison_answer(compare({fixtures::fitting(), changed()}), CatalogValues::grouped));
   CHECK(test::has(line_with(text, "  tensor parallel"), "-200 ms"));
   CHECK(test::has(line_with(text, "  pipeline bubble"), "+50.0 ms"));
   CHECK(test::has(line_with(text, "  = B"), "4.62 s"));
@@ -133,19 +133,19 @@ TEST_CASE("the waterfall of a comparison starts and ends at the steps", "[planne
 TEST_CASE("a side that cannot run says why", "[planner][compare]") {
   const Comparison c = compare({fixtures::fitting(), fixtures::out_of_memory()});
   CHECK_FALSE(c.feasible());
-  const std::string text = answer_text(comparison_answer(c, CatalogValues::counted));
+  const std::string text = answer_text(comparison_answer(c, CatalogValues::grouped));
   CHECK(test::has(text, "OUT OF MEMORY"));
   CHECK(test::has(comparison_head(c).sentence, "B cannot run: stage 0 needs 90.6 GiB"));
   CHECK(test::has(text, "stage 0 needs 90.6 GiB"));
   CHECK_FALSE(test::has(text, "What changed in the step"));
-  CHECK(test::has(answer_markdown(comparison_answer(c, CatalogValues::counted)), "OUT OF MEMORY"));
+  CHECK(test::has(answer_markdown(comparison_answer(c, CatalogValues::grouped)), "OUT OF MEMORY"));
 }
 
 TEST_CASE("equal scenarios have nothing that differs", "[planner][compare]") {
   const Comparison c = compare({fixtures::fitting(), fixtures::fitting()});
   CHECK(c.settings.empty());
   CHECK(c.rows.empty());
-  const std::string text = answer_text(comparison_answer(c, CatalogValues::counted));
+  const std::string text = answer_text(comparison_answer(c, CatalogValues::grouped));
   CHECK(test::has(line_with(text, "step time"), "same"));
   CHECK(test::has(text, "Settings that differ\n  none"));
 }
@@ -185,7 +185,7 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
   };
   const auto says = [&](const Report& other, const char* part) {
     const std::string text = answer_text(
-        comparison_answer(compare({priced("one", 100.0), other}), CatalogValues::counted),
+        comparison_answer(compare({priced("one", 100.0), other}), CatalogValues::grouped),
         {200, false, false});
     return test::has(text, part);
   };
@@ -201,6 +201,6 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
   CHECK(says(below, "A has 20.6 % less cost than B"));
   // Text, Markdown and page say the same.
   const Comparison tie = compare({priced("one", 100.0), priced("two", 110.0)});
-  CHECK(test::has(answer_markdown(comparison_answer(tie, CatalogValues::counted)),
+  CHECK(test::has(answer_markdown(comparison_answer(tie, CatalogValues::grouped)),
                   "A and B are a tie: A has 9.1 % less cost"));
 }
