@@ -27,6 +27,9 @@ constexpr std::array<Paint, 4> hosts_paints{palette::vermilion, palette::steel, 
                                             palette::orange};
 
 /// A chart over the horizon: its own scale, one curve after the other.
+constexpr double hosts_top = 76.0;
+constexpr double queue_top = 272.0;
+
 struct TimeChart {
   double top;
   double most;
@@ -84,10 +87,12 @@ std::string time_axis(const ClusterFile& file) {
                      "day " + short_text(day));
   if (file.queue.warm_up > Seconds{}) {
     const double x = left_edge + chart_width * (file.queue.warm_up / file.queue.horizon);
-    svg += fmt::format(
-        "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"60\" y2=\"{1:.1f}\" "
-        "stroke=\"{2}\" stroke-dasharray=\"4 3\"/>\n",
-        x, height - 42.0, palette::ink.light);
+    // Not across the titles.
+    for (const double top : {hosts_top, queue_top})
+      svg += fmt::format(
+          "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
+          "stroke=\"{3}\" stroke-dasharray=\"4 3\"/>\n",
+          x, top, top + chart_height, palette::ink.light);
     svg += svg_label(x + 4.0, height - 8.0, "start", "counted from here");
   }
   return svg;
@@ -292,8 +297,8 @@ std::string hosts_and_queue(const ClusterFile& file, const QueueSummary& summary
   double most = 1.0;
   for (const double waiting : summary.waiting_p90) most = std::max(most, waiting);
   for (const QueueBin& bin : bins) most = std::max(most, bin.waiting_jobs);
-  const TimeChart hosts{76.0, static_cast<double>(file.queue.hosts), bins.size()};
-  const TimeChart queue{272.0, most, bins.size()};
+  const TimeChart hosts{hosts_top, static_cast<double>(file.queue.hosts), bins.size()};
+  const TimeChart queue{queue_top, most, bins.size()};
   std::string svg = hosts.curve([&](std::size_t i) { return bins[i].allocated + bins[i].down; },
                                 fill_of(hosts_paints[0]), true);
   svg +=
