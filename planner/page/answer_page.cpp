@@ -32,10 +32,19 @@ const char* class_of(Tone tone) {
   return "";
 }
 
+/// Text of an answer with arrows that no line breaks in.
+std::string words_html(const std::string& text) {
+  constexpr std::string_view arrow = "-&gt;";
+  std::string html = xml_text(text);
+  for (std::size_t at = 0; (at = html.find(arrow, at)) != std::string::npos;)
+    html.replace(at, arrow.size(), "\u2192");
+  return html;
+}
+
 /// Blanks before a label say that it is part of what stands above.
 std::string spoken(const std::string& text, Tone tone) {
   const bool part = text.starts_with("  ");
-  std::string words = xml_text(part ? text.substr(text.find_first_not_of(' ')) : text);
+  std::string words = words_html(part ? text.substr(text.find_first_not_of(' ')) : text);
   if (tone == Tone::plain && !part) return words;
   return fmt::format("<span class=\"{}{}\">{}</span>", class_of(tone), part ? " part" : "", words);
 }
@@ -143,7 +152,7 @@ struct HtmlOf {
     for (const AnswerFact& fact : facts.rows)
       rows += fmt::format(
           "<tr><th scope=\"row\">{}</th><td>{}{}</td></tr>\n", spoken(fact.label, Tone::plain),
-          fact.verdict.empty() ? "" : spoken(fact.verdict, fact.tone) + " ", xml_text(fact.text));
+          fact.verdict.empty() ? "" : spoken(fact.verdict, fact.tone) + " ", words_html(fact.text));
     return "<div class=\"scroll\"><table class=\"facts\">\n" + rows + "</table></div>\n";
   }
   std::string operator()(const AnswerTable& table) const {

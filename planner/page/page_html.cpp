@@ -15,7 +15,6 @@
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/page/report_page.hpp"
-#include "planner/search/search_report.hpp"
 #include "planner/text/svg_text.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/version.hpp"
@@ -70,7 +69,8 @@ void add_links(Links& links, Links more) {
 void add_forecast(const PageSide& side, PageShell& shell) {
   const Report& report = side.report;
   Answer first{report_head(report)};
-  first.add("What it rests on", AnswerList{conditions_of_step(report)});
+  if (report.prediction.feasible())
+    first.add("What it rests on", AnswerList{conditions_of_step(report)});
   first.add(sources_section(report.prediction));
   const SideWords words = side_words(side);
   shell.main = head_html(first.head) + sections_html(first, "first", 2) +
@@ -83,9 +83,7 @@ void add_forecast(const PageSide& side, PageShell& shell) {
 
 /// On paper the comparison alone, so that it stays short.
 void add_comparison(const ReportPage& page, PageShell& shell) {
-  std::vector<Report> reports;
-  for (const PageSide& side : page.sides) reports.push_back(side.report);
-  const Answer answer = comparison_answer(compare(std::move(reports)), CatalogValues::grouped);
+  const Answer answer = comparison_of(page);
   shell.main = head_html(answer.head) + sections_html(answer, "section", 2);
   for (std::size_t at = 0; at < page.sides.size(); ++at) {
     const Report& report = page.sides[at].report;
@@ -103,8 +101,8 @@ void add_comparison(const ReportPage& page, PageShell& shell) {
       "<p class=\"paper\">Each side in full: this page on a screen, or foretrain report.</p>\n";
 }
 
-void add_plans(const PlanReport& plans, PageShell& shell) {
-  Answer answer = plan_answer(plans);
+void add_plans(const ReportPage& page, PageShell& shell) {
+  Answer answer = plans_of(page);
   // The first page has them.
   std::erase_if(answer.sections,
                 [](const AnswerSection& section) { return section.title == sources_title; });
@@ -112,16 +110,6 @@ void add_plans(const PlanReport& plans, PageShell& shell) {
                             xml_text(answer.head.subject)) +
                 head_html(answer.head) + sections_html(answer, "plans", 3) + "</section>\n";
   shell.links.emplace_back("plans", "Plans");
-}
-
-void add_left_out(const std::vector<NotCompared>& list, PageShell& shell) {
-  if (list.empty()) return;
-  AnswerTable table{{words_column(), words_column()}};
-  for (const NotCompared& item : list) table.add({{item.subject, Tone::strong}, item.what + "."});
-  shell.main += section_html(
-      {"Not compared", {AnswerLine{"What the comparison says nothing about:"}, std::move(table)}},
-      "not-compared", 2);
-  shell.links.emplace_back("not-compared", "Not compared");
 }
 
 std::vector<std::string> limits_of(const ReportPage& page) {
@@ -157,8 +145,7 @@ std::string page_html(const ReportPage& page) {
     add_comparison(page, shell);
   else
     add_forecast(page.sides.front(), shell);
-  if (page.plans) add_plans(*page.plans, shell);
-  add_left_out(not_compared(page), shell);
+  if (page.plans) add_plans(page, shell);
   shell.links.emplace_back("limits", "Limits");
   shell.limits = limits_of(page);
   if (std::any_of(page.sides.begin(), page.sides.end(),

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <utility>
 
 #include "models/base/require.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/page/compare.hpp"
+#include "planner/page/internal/page_parts.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/search/search_report.hpp"
-#include "planner/text/markdown.hpp"
 
 namespace foretrain {
 namespace {
 
-std::string not_compared_markdown(const std::vector<NotCompared>& list) {
-  if (list.empty()) return "";
-  std::string text = "\n### Not compared\n\n";
-  for (const NotCompared& item : list)
-    text += fmt::format("- {}: {}.\n", markdown_cell(item.subject), markdown_cell(item.what));
-  return text;
+AnswerSection not_compared_section(const ReportPage& page) {
+  AnswerTable table{{words_column(), words_column()}};
+  for (const NotCompared& item : not_compared(page))
+    table.add({{item.subject, Tone::strong}, item.what + "."});
+  return {"Not compared", {std::move(table)}};
 }
 
 }  // namespace
@@ -35,22 +34,28 @@ std::vector<NotCompared> not_compared(const ReportPage& page) {
   return list;
 }
 
+Answer comparison_of(const ReportPage& page) {
+  std::vector<Report> reports;
+  for (const PageSide& side : page.sides) reports.push_back(side.report);
+  Answer answer = comparison_answer(compare(std::move(reports)), CatalogValues::grouped);
+  answer.add(not_compared_section(page));
+  return answer;
+}
+
+Answer plans_of(const ReportPage& page) {
+  Answer answer = plan_answer(page.plans.value());
+  if (page.sides.size() == 1) answer.add(not_compared_section(page));
+  return answer;
+}
+
 std::string page_markdown(const ReportPage& page) {
   FORETRAIN_REQUIRE(!page.sides.empty());
   std::string text;
-  if (page.sides.size() > 1) {
-    std::vector<Report> reports;
-    for (const PageSide& side : page.sides) reports.push_back(side.report);
-    text = answer_markdown(comparison_answer(compare(std::move(reports)), CatalogValues::grouped)) +
-           "\n";
-  }
-  bool first = true;
-  for (const PageSide& side : page.sides) {
-    text += (first ? "" : "\n") + report_markdown(side.report);
-    first = false;
-  }
-  if (page.plans) text += "\n" + answer_markdown(plan_answer(*page.plans));
-  return text + not_compared_markdown(not_compared(page));
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "\n") + part; };
+  if (page.sides.size() > 1) add(answer_markdown(comparison_of(page)));
+  for (const PageSide& side : page.sides) add(report_markdown(side.report));
+  if (page.plans) add(answer_markdown(plans_of(page)));
+  return text;
 }
 
 }  // namespace foretrain

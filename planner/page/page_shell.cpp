@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "models/base/require.hpp"
-#include "planner/answer/memory_part.hpp"
-#include "planner/answer/step_part.hpp"
 #include "planner/page/internal/page_files.hpp"
 #include "planner/text/content_policy.hpp"
 #include "planner/text/palette.hpp"
@@ -71,9 +69,6 @@ std::string palette_style() {
   for (std::size_t i = 0; i < names.size(); ++i) add(names[i], series_paints[i]);
   // Of pictures, which name a colour by what it is on a light ground.
   for (const Paint& paint : palette::all) add(std::string("ink-") + (paint.light + 1), paint);
-  for (const std::string_view key : waterfall_keys())
-    add(fmt::format("part-{}", key), part_paint(key));
-  for (const MemoryPart& look : memory_parts()) add(fmt::format("memory-{}", look.key), look.paint);
   std::size_t task = 0;
   for (const TaskLook& look : task_looks) add(fmt::format("task-{}", task++), look.paint);
   return fmt::format(":root{{{}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{}}}}}\n",

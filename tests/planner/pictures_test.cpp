@@ -265,16 +265,14 @@ TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[plan
   const std::string html = page_html(page);
   for (const MemoryPart& look : memory_parts()) {
     CAPTURE(look.key);
-    CHECK(html.find(fmt::format("--memory-{}:{};", look.key, look.paint.light)) !=
-          std::string::npos);
-    CHECK(html.find(fmt::format("--memory-{}:{};", look.key, look.paint.dark)) !=
-          std::string::npos);
+    const char* name = look.paint.light + 1;
+    CHECK(html.find(fmt::format("--ink-{}:{};", name, look.paint.light)) != std::string::npos);
+    CHECK(html.find(fmt::format("--ink-{}:{};", name, look.paint.dark)) != std::string::npos);
     if (heaviest_stage(*report().prediction.memory).*look.size <= GiB) continue;
+    CHECK(html.find(fmt::format("fill=\"var(--ink-{})\"", name)) != std::string::npos);
     CHECK(svg.find(fmt::format("fill=\"{}\"", look.paint.light)) != std::string::npos);
     CHECK(text.find(fmt::format("38;5;{}m", look.paint.terminal)) != std::string::npos);
   }
-  for (const std::string_view key : waterfall_keys())
-    CHECK(html.find(fmt::format("--part-{}:{};", key, part_paint(key).light)) != std::string::npos);
 }
 
 }  // namespace foretrain

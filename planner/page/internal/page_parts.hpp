@@ -18,6 +18,10 @@ inline constexpr std::size_t most_page_spans = 40'000;
 /// "--set KEY=VALUE ...": what the command line changed.
 [[nodiscard]] std::string overrides_text(const Scenario& scenario);
 
+/// With what the comparison leaves out. @pre at least two sides; the page has plans
+[[nodiscard]] Answer comparison_of(const ReportPage& page);
+[[nodiscard]] Answer plans_of(const ReportPage& page);
+
 /// A forecast in full, but for where its constants come from.
 struct SideWords {
   Answer to_step;  ///< what stands before the chart of its step

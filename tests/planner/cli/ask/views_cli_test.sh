@@ -14,7 +14,7 @@ run 0 compare "$scenario" "$root/scenarios/llama2-70b-1024xa100.yaml"
 is_empty err
 is_narrow out
 for part in "B / A" "step time" "tokens/s" "What changed in the step" "Settings that differ" \
-  "cluster.host" "dgx-a100" "Memory of the heaviest stage" "--all lists them"; do
+  "cluster.host" "dgx-a100" "Memory of the heaviest stage" "--all lists every value"; do
   has out "$part"
 done
 run 0 compare "$scenario" "$root/scenarios/llama2-70b-1024xa100.yaml" --all
