@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
@@ -244,40 +244,7 @@ void read_rest(TreeReader& in, const DeepSpeedGiven& given, ImportedPlan& plan) 
   for (const char* path : {"sparse_attention", "sequence_parallel_size", "moe"})
     if (const YamlNode* node = in.take(path); node != nullptr && node->text != "1")
       in.refuse(path, "is not modelled");
-  in.harmless(no_effect_keys(Framework::deepspeed));
-  in.approximate({"zero_optimization.allgather_bucket_size",
-                  "zero_optimization.allgather_partitions",
-                  "zero_optimization.contiguous_gradients",
-                  "zero_optimization.ignore_unused_parameters",
-                  "zero_optimization.legacy_stage1",
-                  "zero_optimization.load_from_fp32_weights",
-                  "zero_optimization.memory_efficient_linear",
-                  "zero_optimization.mics_hierarchical_params_gather",
-                  "zero_optimization.module_granularity_threshold",
-                  "zero_optimization.offload_optimizer.*",
-                  "zero_optimization.offload_param.*",
-                  "zero_optimization.override_module_apply",
-                  "zero_optimization.param_persistence_threshold",
-                  "zero_optimization.prefetch_bucket_size",
-                  "zero_optimization.reduce_scatter",
-                  "zero_optimization.round_robin_gradients",
-                  "zero_optimization.stage3_max_live_parameters",
-                  "zero_optimization.stage3_max_reuse_distance",
-                  "zero_optimization.stage3_module_granularity_threshold",
-                  "zero_optimization.stage3_param_persistence_threshold",
-                  "zero_optimization.stage3_prefetch_bucket_size",
-                  "zero_optimization.stage3_use_all_reduce_for_fetch_params",
-                  "zero_optimization.sub_group_size",
-                  "zero_optimization.use_multi_rank_bucket_allreduce",
-                  "activation_checkpointing.synchronize_checkpoint_boundary",
-                  "aio.*",
-                  "compile.*",
-                  "disable_allgather",
-                  "graph_harvesting",
-                  "pipeline.*",
-                  "sparse_gradients",
-                  "timers.*",
-                  "use_data_before_expert_parallel_"});
+  in.harmless(Framework::deepspeed);
 }
 
 /// Model, sequence and degrees out of the Megatron-DeepSpeed arguments.

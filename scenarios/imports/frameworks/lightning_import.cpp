@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -40,9 +40,7 @@ class LightningReader {
     run_.micro_batch = in_.integer({"data.init_args.batch_size", "data.batch_size"}, 1, 1'000'000);
     read_precision();
     read_strategy();
-    in_.harmless(no_effect_keys(Framework::lightning));
-    in_.approximate({"trainer.sync_batchnorm", "trainer.benchmark", "trainer.deterministic",
-                     "trainer.detect_anomaly"});
+    in_.harmless(Framework::lightning);
     if (const YamlNode* plugins = in_.take("trainer.plugins");
         plugins != nullptr && (!plugins->items.empty() || !plugins->text.empty()))
       in_.refuse("trainer.plugins", "may hold precision plugins, whose effect is not modelled");

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_listing.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -45,10 +45,7 @@ class MaxtextReader {
     read_precision();
     read_memory();
     choose_stack(plan_, "jax", "MaxText and PaxML on JAX, as measured in 2024 and 2025");
-    in_.harmless(no_effect_keys(Framework::maxtext));
-    in_.approximate({"scan_layers", "param_scan_axis", "fused_qkv", "fused_mlp", "use_iota_embed",
-                     "dropout_rate", "enable_dropout", "megablox", "sparse_matmul",
-                     "capacity_factor"});
+    in_.harmless(Framework::maxtext);
   }
 
  private:

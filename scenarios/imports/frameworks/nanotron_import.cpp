@@ -6,7 +6,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 
 namespace foretrain {
@@ -93,7 +93,6 @@ void read_nanotron_parallel(TreeReader& in, Job& job) {
       in.truth({"parallelism.tp_linear_async_communication"}, false) && parallel.sequence;
   if (in.truth({"parallelism.recompute_layer"}, false))
     job.memory.recompute.kind = RecomputeKind::full;
-  in.approximate({"parallelism.tp_recompute_allgather", "parallelism.moe_layer_recompute"});
 }
 
 void read_nanotron_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
@@ -166,7 +165,7 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   read_nanotron_parallel(in, plan.job);
   read_nanotron_training(in, plan.job, plan.notes.assumed);
   read_nanotron_optimizer(in, plan.job);
-  in.harmless(no_effect_keys(Framework::nanotron));
+  in.harmless(Framework::nanotron);
   in.finish(options, plan.notes);
   diagnostics.throw_if_any();
   Parallel& parallel = plan.job.parallel;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
@@ -149,33 +149,7 @@ void declare_nemo_rest(TreeReader& in) {
                                    std::pair{"model.attention_type", "multihead"}})
     if (const std::string text = in.text({path}, only); text != only)
       in.refuse(path, fmt::format("{} is not modelled: {}", in_quotes(text), only));
-  in.harmless(no_effect_keys(Framework::nemo));
-  in.approximate({"model.apply_query_key_layer_scaling",
-                  "model.fp16_lm_cross_entropy",
-                  "model.gradient_as_bucket_view",
-                  "model.openai_gelu",
-                  "model.persist_layer_norm",
-                  "model.async_grad_allreduce",
-                  "model.megatron_amp_O2",
-                  "model.sync_batch_comm",
-                  "model.tp_only_amax_red",
-                  "model.batch_p2p_comm",
-                  "model.bias_activation_fusion",
-                  "model.bias_dropout_add_fusion",
-                  "model.masked_softmax_fusion",
-                  "model.apply_rope_fusion",
-                  "model.grad_allreduce_chunk_size_mb",
-                  "model.grad_div_ar_fusion",
-                  "model.gradient_accumulation_fusion",
-                  "model.use_emha",
-                  "model.reduce_amax",
-                  "model.ub_tp_comm_overlap_cfg",
-                  "model.sharp",
-                  "model.defer_embedding_wgrad_compute",
-                  "model.num_micro_batches_with_partial_activation_checkpoints",
-                  "model.activations_checkpoint_layers_per_pipeline",
-                  "model.account_for_embedding_in_pipeline_split",
-                  "model.moe_router_load_balancing_type"});
+  in.harmless(Framework::nemo);
 }
 
 YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {

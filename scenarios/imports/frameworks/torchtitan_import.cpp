@@ -10,7 +10,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
@@ -231,15 +231,7 @@ void declare_torchtitan_rest(TreeReader& in) {
     if (in.truth({path}, false)) in.refuse(path, "is not modelled");
   if (const std::string type = in.text({"training.data_parallel_type"}, "fsdp"); type != "fsdp")
     in.refuse("training.data_parallel_type", in_quotes(type) + " is not modelled: fsdp");
-  in.harmless(no_effect_keys(Framework::torchtitan));
-  in.approximate(
-      {"model.norm_type", "training.enable_loss_parallel", "parallelism.disable_loss_parallel",
-       "float8.*", "compile.backend", "parallelism.enable_compiled_autograd",
-       "experimental.enable_compiled_autograd", "experimental.context_parallel_rotate_method",
-       "parallelism.context_parallel_rotate_method", "parallelism.module_fqns_per_model_part",
-       "experimental.pipeline_parallel_split_points", "activation_checkpoint.*",
-       "training.fsdp_reshard_after_forward", "parallelism.pipeline_parallel_split_points",
-       "optimizer.implementation", "training.deterministic"});
+  in.harmless(Framework::torchtitan);
 }
 
 }  // namespace

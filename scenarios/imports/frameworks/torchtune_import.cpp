@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_listing.hpp"
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -43,8 +43,7 @@ class TorchtuneReader {
     read_memory();
     read_adapter();
     read_objective();
-    in_.harmless(no_effect_keys(Framework::torchtune));
-    in_.approximate({"custom_sharded_layers", "ac_mode", "ac_option", "fsdp_delay_all_gather"});
+    in_.harmless(Framework::torchtune);
   }
 
  private:

@@ -49,6 +49,22 @@ std::optional<double> number_of(const std::string& text) {
   return parsed.value;
 }
 
+/// Values that switch nothing on.
+bool is_off(const YamlNode& node, const std::vector<std::string>& more) {
+  if (!node.is_scalar()) return node.items.empty() && node.entries.empty();
+  const std::string text = lower(node.text);
+  const auto is_word = [&](const std::string& word) { return lower(word) == text; };
+  return node.is_null() || text.empty() || text == "false" || text == "no" || text == "none" ||
+         text == "off" || number_of(text) == 0.0 || std::any_of(more.begin(), more.end(), is_word);
+}
+
+/// The first row that has a key.
+const RefusedKeys* row_of(std::string_view path, const KeyTable& table) {
+  for (const RefusedKeys& row : table.refused)
+    if (declared(path, row.keys)) return &row;
+  return nullptr;
+}
+
 }  // namespace
 
 TreeReader::TreeReader(const YamlNode& root, Diagnostics& diagnostics,
@@ -167,10 +183,6 @@ void TreeReader::harmless(const std::vector<std::string_view>& paths) {
   harmless_.insert(harmless_.end(), paths.begin(), paths.end());
 }
 
-void TreeReader::harmless(const std::vector<NoEffectKeys>& keys) {
-  for (const NoEffectKeys& group : keys) harmless(group.keys);
-}
-
 void TreeReader::approximate(const std::vector<std::string_view>& paths) {
   approximated_.insert(approximated_.end(), paths.begin(), paths.end());
 }
@@ -181,8 +193,13 @@ void TreeReader::refuse(std::string_view path, std::string message) {
 }
 
 void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
+  const KeyTable table = framework_ ? key_table(*framework_, options.catalogs) : KeyTable{};
+  for (const NoEffectKeys& group : table.idle)
+    harmless_.insert(harmless_.end(), group.keys.begin(), group.keys.end());
+  approximated_.insert(approximated_.end(), table.approximated.begin(), table.approximated.end());
   std::vector<std::string> known(asked_.begin(), asked_.end());
-  known.insert(known.end(), harmless_.begin(), harmless_.end());
+  for (const auto* keys : {&harmless_, &approximated_})
+    known.insert(known.end(), keys->begin(), keys->end());
   for (std::string& key : known)
     if (key.ends_with(".*")) key.resize(key.size() - 2);
   for (const Leaf& leaf : leaves_) {
@@ -199,6 +216,13 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
     } else if (declared(leaf.path, harmless_) || leaf.node->is_null() || leaf.node->is_map()) {
       // A leaf that is a map is an empty one.
       notes.ignored.push_back(path);
+    } else if (const RefusedKeys* row = row_of(leaf.path, table)) {
+      if (is_off(*leaf.node, row->off))
+        notes.ignored.push_back(path);
+      else
+        diagnostics_.add(leaf.node->mark, path,
+                         fmt::format("asks for what is not modelled: {}; --leave-out {} ignores it",
+                                     row->missing, path));
     } else if (options.leave_out_unknown) {
       notes.unknown.push_back(path);
     } else {

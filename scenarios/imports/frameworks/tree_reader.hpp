@@ -13,7 +13,7 @@
 
 namespace foretrain {
 
-struct NoEffectKeys;
+enum class Framework;
 
 /// Takes values out of a parsed configuration by dotted path, and keeps the books on it: what
 /// nothing took and nobody declared harmless is refused by name in the end.
@@ -44,7 +44,9 @@ class TreeReader {
   /// Declares keys to change neither memory nor time. A path is that key alone, "path.*"
   /// everything below it as well.
   void harmless(const std::vector<std::string_view>& paths);
-  void harmless(const std::vector<NoEffectKeys>& keys);
+  /// The same for what is known of a framework's keys; those that matter where they are on are
+  /// refused unless they are off (internal/no_effect_keys.hpp).
+  void harmless(Framework framework) { framework_ = framework; }
   /// The same for what changes memory or time a little and is not modelled.
   void approximate(const std::vector<std::string_view>& paths);
   /// Reports a value at the line of its path.
@@ -72,6 +74,7 @@ class TreeReader {
   std::set<std::string, std::less<>> asked_;
   std::vector<std::string> harmless_;
   std::vector<std::string> approximated_;
+  std::optional<Framework> framework_;
 };
 
 }  // namespace foretrain

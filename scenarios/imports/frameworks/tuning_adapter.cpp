@@ -160,10 +160,24 @@ void TuningReader::read_preference(const std::string& name) {
     assume((free ? std::string("reference_free") : name) + ": no pass of a reference model");
 }
 
+/// TRL's arguments do not name their trainer; one that has keys of pairs alone would pass for
+/// plain fine-tuning, without a reference.
+void TuningReader::refuse_unnamed_pairs() {
+  for (const std::string_view key : {"beta", "max_prompt_length", "precompute_ref_log_probs"})
+    if (in_.take(key) != nullptr)
+      return refuse({key},
+                    "belongs to a trainer of pairs, and nothing says which: give a further file "
+                    "with trainer: dpo, ipo, orpo, simpo or cpo");
+}
+
 /// Trainers put both answers of a pair into one pass.
 void TuningReader::read_objective() {
   FineTuning& fine = job_.fine_tuning;
   const std::string said = in_.text(keys_.objective);
+  if (framework_ == TuningFramework::transformers) {
+    static_cast<void>(in_.take("beta"));
+    if (said.empty()) refuse_unnamed_pairs();
+  }
   const std::string loss = in_.text({"pref_loss", "loss_type"}, "sigmoid");
   if (said.empty() || said == "sft" || said == "pt") return;
   if (said == "dpo" || said == "ipo" || without_reference(said)) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
@@ -149,8 +149,7 @@ void TuningReader::read_rest() {
     in_.refuse("ddp_backend", in_quotes(backend) + " is not modelled: nccl");
   if (const auto size = in_.integer({"ddp_bucket_cap_mb"}, 1, 1'000'000); size && !deepspeed_)
     job_.communication.bucket = 1.0 * *size * MiB;
-  in_.harmless(no_effect_keys(importer_of(framework_)));
-  in_.approximate(keys_.approximate);
+  in_.harmless(importer_of(framework_));
 }
 
 }  // namespace foretrain::tuning

@@ -7,26 +7,6 @@
 namespace foretrain::tuning {
 namespace {
 
-const Keys& usual_approximate() {
-  static const Keys keys{"dataloader_num_workers",
-                         "dataloader_pin_memory",
-                         "dataloader_prefetch_factor",
-                         "dataloader_persistent_workers",
-                         "accelerator_config.*",
-                         "group_by_length",
-                         "neftune_noise_alpha",
-                         "gradient_checkpointing_kwargs.*",
-                         "completion_only_loss",
-                         "assistant_only_loss",
-                         "ddp_find_unused_parameters",
-                         "torch_empty_cache_steps",
-                         "padding_free",
-                         "eval_causal_lm_metrics",
-                         "flex_attention",
-                         "flex_attn_compile_kwargs.*"};
-  return keys;
-}
-
 TuningKeys transformers_keys() {
   return {.title = "Hugging Face Trainer",
           .model = {"base_model_name_or_path", "model_name_or_path"},
@@ -46,8 +26,7 @@ TuningKeys transformers_keys() {
           .four_bits = {"load_in_4bit"},
           .double_scales = {"bnb_4bit_use_double_quant", "use_bnb_nested_quant"},
           .usual_double_scales = false,
-          .objective = {"trainer"},
-          .approximate = usual_approximate()};
+          .objective = {"trainer"}};
 }
 
 TuningKeys axolotl_keys() {
@@ -70,8 +49,8 @@ TuningKeys axolotl_keys() {
           .all_linear = "lora_target_linear",
           .trained_too = {"lora_modules_to_save"},
           .four_bits = {"load_in_4bit"},
-          .objective = {"rl"},
-          .approximate = usual_approximate()};
+          .double_scales = {"bnb_config_kwargs.bnb_4bit_use_double_quant"},
+          .objective = {"rl"}};
 }
 
 TuningKeys llamafactory_keys() {
@@ -94,8 +73,7 @@ TuningKeys llamafactory_keys() {
           .trained_too = {"additional_target"},
           .bits = {"quantization_bit"},
           .double_scales = {"double_quantization"},
-          .objective = {"stage"},
-          .approximate = usual_approximate()};
+          .objective = {"stage"}};
 }
 
 TuningKeys swift_keys() {
@@ -121,8 +99,7 @@ TuningKeys swift_keys() {
           .trained_too = {"modules_to_save"},
           .bits = {"quant_bits"},
           .double_scales = {"bnb_4bit_use_double_quant"},
-          .objective = {"rlhf_type"},
-          .approximate = usual_approximate()};
+          .objective = {"rlhf_type"}};
 }
 
 }  // namespace

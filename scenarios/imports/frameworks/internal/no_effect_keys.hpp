@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
@@ -19,14 +20,39 @@ enum class NoEffect {
   starting,    ///< launch, loading, first values
   elsewhere    ///< a plan or device that is read from other keys or that the run does not use
 };
+FORETRAIN_ENUM_NAMES(NoEffect, {NoEffect::naming, "naming"}, {NoEffect::reporting, "reporting"},
+                     {NoEffect::saving, "saving"}, {NoEffect::evaluation, "evaluation"},
+                     {NoEffect::contents, "contents"}, {NoEffect::amounts, "amounts"},
+                     {NoEffect::starting, "starting"}, {NoEffect::elsewhere, "elsewhere"});
 
 /// Keys with one reason; "group.*" stands for everything under a group.
 struct NoEffectKeys {
   NoEffect why;
-  std::vector<std::string_view> keys;
+  std::vector<std::string> keys;
 };
 
-/// The one list of what an importer passes over as changing nothing.
-[[nodiscard]] const std::vector<NoEffectKeys>& no_effect_keys(Framework framework);
+/// Keys that are refused unless their value is one that changes nothing: null, empty, false, no,
+/// none, off, zero, or one of `off`.
+struct RefusedKeys {
+  std::vector<std::string> keys;
+  std::vector<std::string> off;
+  std::string missing;  ///< what no scenario has
+};
+
+/// What is known of a framework's keys that its importer does not read.
+struct KeyTable {
+  std::vector<NoEffectKeys> idle;
+  std::vector<std::string> approximated;  ///< change memory or time a little, not modelled
+  std::vector<RefusedKeys> refused;
+};
+
+/// Where that lies below a catalog root, and in a folder of a user's own (--catalog), whose keys
+/// are added to the shipped ones.
+inline constexpr const char* idle_keys_path = "scenarios/imports/idle_keys.yaml";
+inline constexpr const char* own_idle_keys = "idle_keys.yaml";
+
+/// @throws ScenarioError when one of the files is broken
+[[nodiscard]] KeyTable key_table(Framework framework,
+                                 const std::vector<std::filesystem::path>& catalogs);
 
 }  // namespace foretrain

@@ -41,7 +41,6 @@ struct TuningKeys {
   Keys double_scales{};
   bool usual_double_scales = true;
   Keys objective{};
-  Keys approximate{};
 };
 
 [[nodiscard]] const TuningKeys& keys_of(TuningFramework framework);

@@ -72,6 +72,7 @@ class TuningReader {
   [[nodiscard]] bool adapts();
   void read_frozen(bool lora, bool quantised, FineTuning& fine);
   void read_adapter();
+  void refuse_unnamed_pairs();
   void read_objective();
   void read_preference(const std::string& name);
 
