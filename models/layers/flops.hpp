@@ -63,7 +63,7 @@ struct FlopsPerSequence {
 [[nodiscard]] FlopsPerSequence flops_per_step(const FlopsPerSequence& one, int global_batch);
 
 /// How the sources of measured runs count FLOPs; the names are those of `flops_convention` in
-/// calibration/measured/runs.yaml. Formulas: convention_formula().
+/// calibration/measured/runs.yaml.
 enum class FlopsConvention {
   sc21_full_recompute,
   korthikanti_model,
@@ -111,8 +111,6 @@ FORETRAIN_ENUM_NAMES(
                                                  int vocabulary, FlopsConvention convention,
                                                  double label_parameters = 0.0);
 
-/// The formula in words, for reports: s tokens, L layers, h hidden, V vocabulary, N parameters.
-[[nodiscard]] std::string_view convention_formula(FlopsConvention convention);
 /// The percentage of peak in this convention includes recomputed work: it is an HFU.
 [[nodiscard]] bool counts_recompute(FlopsConvention convention);
 

@@ -141,47 +141,6 @@ Flop convention_flops_per_sequence(const LlmShape& shape, int sequence, int voca
   return {};
 }
 
-std::string_view convention_formula(FlopsConvention convention) {
-  switch (convention) {
-    case FlopsConvention::sc21_full_recompute:
-    case FlopsConvention::megatron_hw:
-      return "96 s L h^2 (1 + s/(6h) + V/(16 L h)), recompute counted, full attention";
-    case FlopsConvention::korthikanti_model:
-    case FlopsConvention::megatron_model:
-      return "72 s L h^2 (1 + s/(6h) + V/(12 L h)), full attention";
-    case FlopsConvention::nemo_full_attention:
-      return "6 s x matrix weights with the head, plus full attention";
-    case FlopsConvention::nemo_causal_half:
-      return "6 s x matrix weights with the head, plus half of the attention scores";
-    case FlopsConvention::dgxc_full_attention:
-      return "s (12 L h^2 (1 + kv/heads + s/h) + (12|18) L h ffn + 6 V h)";
-    case FlopsConvention::dgxc_full_attention_mha:
-      return "as dgxc_full_attention with kv = heads";
-    case FlopsConvention::dgxc_causal_half:
-      return "as dgxc_full_attention with s/(2h) and top_k experts";
-    case FlopsConvention::mosaic:
-    case FlopsConvention::aleph_alpha:
-    case FlopsConvention::nanotron:
-    case FlopsConvention::torchtitan_old:
-    case FlopsConvention::six_n_plus_attention:
-      return "6 s N + 12 L h s^2, N with the input embedding";
-    case FlopsConvention::torchtitan:
-      return "6 s (N - V h) + 12 L h s^2";
-    case FlopsConvention::fastllm:
-      return "6 s N + 6 L h s^2";
-    case FlopsConvention::vocabpar:
-      return "3 s (2 h V + L (8 h^2 + 4 s h + 4 h ffn))";
-    case FlopsConvention::six_n_label:
-      return "6 s N of the model's label, no attention";
-    case FlopsConvention::bigscience_old:
-      return "8 s N of the model's label: recompute counted, no attention";
-    case FlopsConvention::megatron_hybrid:
-      return "3 s x the sum over layers; Mamba: 2 h (4 h + 2 groups state + heads) + 14 h state + "
-             "4 h^2, its width taken for 2 h; half of the attention scores, no router";
-  }
-  return "?";
-}
-
 bool counts_recompute(FlopsConvention convention) {
   return convention == FlopsConvention::sc21_full_recompute ||
          convention == FlopsConvention::megatron_hw ||
