@@ -42,6 +42,7 @@ struct Host {
   std::string title;
   Device device;
   int gpus = 8;
+  int whole_gpus = 0;    ///< of the server, where the job has a part of it; 0: it has all
   int domain_hosts = 1;  ///< hosts whose GPUs one NVSwitch fabric joins: 18 in a rack of 72 GPUs
   ScaleUpKind scale_up = ScaleUpKind::nvswitch;
   Link gpu_link;  ///< per GPU, all its scale-up links together
@@ -54,6 +55,46 @@ struct Host {
   Watts power_limit;  ///< published maximum with GPUs, fans and its share of a rack; 0: unknown
   std::vector<GpuPair> pairs;  ///< nvlink_mesh; empty: every two GPUs, with equal lanes
 };
+
+/// The first `gpus` GPUs of a host, as a scheduler hands them out: with the links between them and
+/// their shares of NICs (one at least), processors, memory, disks and power.
+/// @pre 1 <= gpus <= host.gpus
+[[nodiscard]] inline Host part_of(Host host, int gpus) {
+  const double share = static_cast<double>(gpus) / host.gpus;
+  if (gpus == host.gpus) return host;
+  host.whole_gpus = host.gpus;
+  host.gpus = gpus;
+  host.nics = std::max(1, host.nics * gpus / host.whole_gpus);
+  host.cpu_cores = static_cast<int>(share * host.cpu_cores);
+  host.cpu_memory = share * host.cpu_memory;
+  host.storage_read = share * host.storage_read;
+  host.power_limit = share * host.power_limit;
+  std::erase_if(host.pairs,
+                [&](const GpuPair& pair) { return std::max(pair.first, pair.second) >= gpus; });
+  // What no bridge joins meets over PCIe.
+  const bool bridged = host.scale_up != ScaleUpKind::nvlink_mesh || !host.pairs.empty();
+  if (gpus > 1 && !bridged) {
+    host.scale_up = ScaleUpKind::pcie;
+    host.gpu_link = host.pcie;
+  }
+  return host;
+}
+
+/// Servers and GPUs of each.
+struct HostShare {
+  int hosts = 0;
+  int gpus_per_host = 0;
+};
+
+/// How a number of GPUs is taken from servers with `per_host` each: whole ones, a part of one, or
+/// the same part of each, more than half. Nothing where it is none of these.
+[[nodiscard]] constexpr std::optional<HostShare> share_of(int gpus, int per_host) {
+  if (gpus <= per_host) return HostShare{1, gpus};
+  const int hosts = (gpus + per_host - 1) / per_host;
+  for (int each = hosts; 2 * gpus > each * per_host; ++each)
+    if (gpus % each == 0) return HostShare{each, gpus / each};
+  return std::nullopt;
+}
 
 enum class FabricKind {
   fat_tree,

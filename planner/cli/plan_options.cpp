@@ -31,26 +31,30 @@ void refuse_many(const std::string& what, std::size_t machines) {
       what, with_thousands(static_cast<std::int64_t>(machines)), with_thousands(most_machines)));
 }
 
-std::vector<int> hosts_asked_for(const PlanOptions& options, const Job& job) {
-  std::vector<int> hosts;
+/// Machines by --fix and --vary of cluster.hosts, or by --gpus.
+std::vector<HostShare> machines_asked_for(const PlanOptions& options, const Job& job) {
+  const Host& host = job.cluster.host;
+  std::vector<HostShare> machines;
   for (const auto* list : {&options.fixed, &options.varied})
     for (const std::string& axis : *list)
       if (axis.starts_with(hosts_key))
-        hosts = whole_numbers("cluster.hosts", axis.substr(hosts_key.size()), 1, most_hosts);
-  refuse_many("cluster.hosts", hosts.size());
-  if (options.gpus.empty()) return hosts;
-  if (!hosts.empty()) throw UsageError("--gpus and cluster.hosts ask for the same; give one");
-  const int per_host = job.cluster.host.gpus;
+        for (const int hosts :
+             whole_numbers("cluster.hosts", axis.substr(hosts_key.size()), 1, most_hosts))
+          machines.push_back({hosts, host.gpus});
+  refuse_many("cluster.hosts", machines.size());
+  if (options.gpus.empty()) return machines;
+  if (!machines.empty()) throw UsageError("--gpus and cluster.hosts ask for the same; give one");
+  const int per_host = std::max(host.gpus, host.whole_gpus);
   const std::vector<int> numbers = whole_numbers("--gpus", options.gpus, 1, 8 * most_hosts);
   refuse_many("--gpus", numbers.size());
   for (const int gpus : numbers) {
-    if (gpus % per_host != 0)
+    const auto share = share_of(gpus, per_host);
+    if (!share)
       throw UsageError(fmt::format("--gpus {}: a host has {} GPUs, so {} or {}", gpus, per_host,
-                                   std::max(gpus / per_host, 1) * per_host,
-                                   (gpus / per_host + 1) * per_host));
-    hosts.push_back(gpus / per_host);
+                                   gpus / per_host * per_host, (gpus / per_host + 1) * per_host));
+    machines.push_back(*share);
   }
-  return hosts;
+  return machines;
 }
 
 void refuse_doubled_axes(const PlanOptions& options) {
@@ -95,9 +99,10 @@ SearchSpace space_of(const PlanOptions& options, const Scenario& scenario) {
   refuse_doubled_axes(options);
   const Job& job = scenario.job;
   std::vector<Cluster> machines;
-  for (const int hosts : hosts_asked_for(options, job))
-    machines.push_back(hosts == job.cluster.hosts ? job.cluster
-                                                  : cluster_with_hosts(scenario, hosts));
+  for (const auto& [hosts, gpus] : machines_asked_for(options, job)) {
+    const bool own = hosts == job.cluster.hosts && gpus == job.cluster.host.gpus;
+    machines.push_back(own ? job.cluster : cluster_with_hosts(scenario, hosts, gpus));
+  }
   if (machines.empty()) machines.push_back(job.cluster);
   SearchSpace space = default_space(job);
   space.machines = std::move(machines);

@@ -92,6 +92,9 @@ std::string head(const DraftAnswers& answers, const Parts& parts) {
   text += line("model: " + scalar(answers.model), "foretrain show models, or a config.json");
   text += "cluster:\n" + line("  host: " + scalar(answers.host), "foretrain show hosts");
   text += line(fmt::format("  hosts: {}", answers.hosts), "");
+  if (answers.gpus_per_host > 0)
+    text += line(fmt::format("  gpus_per_host: {}", answers.gpus_per_host),
+                 "the others are other jobs'");
   text += line(fmt::format("  fabric: {{kind: {}, preset: {}}}", parts.kind, scalar(parts.preset)),
                answers.fabric.empty() ? "what the host's NICs are made for" : "");
   text += "training:\n";
@@ -176,12 +179,32 @@ std::string written(const DraftAnswers& answers, const Parts& parts, const PlanR
 void check(const DraftAnswers& answers) {
   if (answers.model.empty()) throw UsageError("a scenario needs a model: foretrain show models");
   if (answers.host.empty()) throw UsageError("a scenario needs a host: foretrain show hosts");
-  if (answers.hosts < 1)
+  if (answers.gpus < 0) throw UsageError("a machine has 1 GPU or more");
+  if (answers.gpus == 0 && answers.hosts < 1)
     throw UsageError(fmt::format("the number of hosts is 1 or more, not {}", answers.hosts));
   if (answers.sequence && *answers.sequence < 1)
     throw UsageError(fmt::format("a sequence has 1 token or more, not {}", *answers.sequence));
   if (answers.global_batch && *answers.global_batch < 1)
     throw UsageError(fmt::format("a batch has 1 sequence or more, not {}", *answers.global_batch));
+}
+
+/// Whole hosts, or parts of them, of a number of GPUs.
+DraftAnswers placed(DraftAnswers answers, const std::filesystem::path& folder,
+                    const LoadOptions& options) {
+  if (answers.gpus == 0) return answers;
+  DraftAnswers whole = answers;
+  whole.hosts = 1;
+  whole.gpus_per_host = 0;
+  const Parts parts{slowest_fabric(), "single-switch", 1, 1, Precision::bf16};
+  const std::string text = head(whole, parts) + "parallel:\n  zero: 1\n";
+  const int per_host = load_scenario_text(text, "init", folder, options).job.cluster.host.gpus;
+  const auto share = share_of(answers.gpus, per_host);
+  if (!share)
+    throw UsageError(fmt::format("{} GPUs are not as many of every {}, which has {}", answers.gpus,
+                                 answers.host, per_host));
+  answers.hosts = share->hosts;
+  answers.gpus_per_host = share->gpus_per_host < per_host ? share->gpus_per_host : 0;
+  return answers;
 }
 
 /// The question without a plan: machine, fabric and batch are decided.
@@ -231,16 +254,28 @@ bool fits_on(DraftAnswers answers, int hosts, const std::filesystem::path& folde
 
 /// What stands in the way, and how many of the same hosts would do: doubled until a plan fits, then
 /// halved between the last two.
-std::string why_not(const DraftAnswers& answers, const std::filesystem::path& folder,
+std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
                     const LoadOptions& options, const PlanReport& plans) {
+  const Host& host = plans.scenario.job.cluster.host;
   std::string text =
-      fmt::format("no plan for {} fits on {} x {}", answers.model, answers.hosts, answers.host);
+      answers.gpus_per_host > 0
+          ? fmt::format("no plan for {} fits on {} of {} GPUs of {} x {}", answers.model, host.gpus,
+                        host.whole_gpus, answers.hosts, answers.host)
+          : fmt::format("no plan for {} fits on {} x {}", answers.model, answers.hosts,
+                        answers.host);
   // No machine helps where another rule than memory refuses every plan.
   if (!plans.nearest || !plans.result.nearest) {
     const std::vector<Infeasible> reasons = refusals(plans.scenario.job);
     return reasons.empty() ? text : text + ": " + reasons.front().message;
   }
   text += "; the nearest one: " + plans.result.nearest->excess.message;
+  for (int gpus = 2 * host.gpus; answers.gpus_per_host > 0 && gpus <= host.whole_gpus; gpus *= 2) {
+    DraftAnswers larger = answers;
+    larger.gpus_per_host = gpus;
+    if (fits_on(larger, answers.hosts, folder, options))
+      return text + fmt::format("; it fits on {} GPUs", answers.hosts * gpus);
+  }
+  answers.gpus_per_host = 0;
   int low = answers.hosts;
   int high = 2 * low;
   for (int times = 1; !fits_on(answers, high, folder, options); ++times) {
@@ -263,12 +298,15 @@ std::string draft_name(const DraftAnswers& answers) {
   if (model.has_extension() && model.stem() == "config") model = model.parent_path().filename();
   if (model.extension() == ".yaml" || model.extension() == ".json") model = model.stem();
   const std::string stem = model.filename().string();
+  if (answers.gpus > 0)
+    return fmt::format("{}-{}gpu-{}", stem.empty() ? "model" : stem, answers.gpus, answers.host);
   return fmt::format("{}-{}x{}", stem.empty() ? "model" : stem, answers.hosts, answers.host);
 }
 
-DraftResult draft_scenario(const DraftAnswers& answers, const std::filesystem::path& folder,
+DraftResult draft_scenario(const DraftAnswers& asked, const std::filesystem::path& folder,
                            const LoadOptions& options) {
-  check(answers);
+  check(asked);
+  const DraftAnswers answers = placed(asked, folder, options);
   Parts parts;
   const Scenario question = resolved(answers, folder, options, parts);
   const PlanReport plans = plan(question, default_space(question.job), search_options(answers));

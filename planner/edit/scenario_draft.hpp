@@ -14,11 +14,13 @@ namespace foretrain {
 
 /// What somebody knows who has no scenario yet.
 struct DraftAnswers {
-  std::string name;   ///< empty: model-HOSTSxhost
+  std::string name;   ///< empty: model-HOSTSxhost, or model-GPUSgpu-host
   std::string model;  ///< catalog name or a path, as in a scenario
   std::string host;   ///< catalog name
   int hosts = 0;
-  std::string tokens;  ///< of the run, "2 T"; empty: none
+  int gpus = 0;  ///< in place of hosts: whole ones, a part of one, or equal parts; 0: hosts
+  int gpus_per_host = 0;  ///< follows from that; 0: whole hosts
+  std::string tokens;     ///< of the run, "2 T"; empty: none
   /// Tokens; absent: 4096, or as many positions as the model has learned.
   std::optional<int> sequence{};
   std::optional<int> global_batch{};  ///< sequences; absent: about four million tokens

@@ -151,6 +151,8 @@ std::vector<std::string> settings_at(const Job& base, const SearchSpace& space,
   };
   if (job.cluster.hosts != base.cluster.hosts || space.machines.size() > 1)
     set("cluster.hosts", job.cluster.hosts);
+  if (job.cluster.host.gpus != base.cluster.host.gpus || has_parts(space))
+    set("cluster.gpus_per_host", job.cluster.host.gpus);
   if (job.training.global_batch != base.training.global_batch || space.global_batch.size() > 1)
     set("training.global_batch", job.training.global_batch);
   set("training.micro_batch", job.training.micro_batch);

@@ -284,11 +284,22 @@ void set_axis(SearchSpace& space, const Job& job, const std::string& text) {
   set_word_axis(space, job, key, parts);
 }
 
+bool has_parts(const SearchSpace& space) {
+  return std::any_of(space.machines.begin(), space.machines.end(), [&](const Cluster& machine) {
+    return machine.host.gpus != space.machines.front().host.gpus;
+  });
+}
+
 std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(const SearchSpace& space) {
   std::vector<std::pair<std::string, std::vector<std::string>>> axes(1);
   axes[0].first = "cluster.hosts";
   for (const Cluster& machine : space.machines)
     axes[0].second.push_back(std::to_string(machine.hosts));
+  if (has_parts(space)) {
+    axes.emplace_back("cluster.gpus_per_host", std::vector<std::string>{});
+    for (const Cluster& machine : space.machines)
+      axes.back().second.push_back(std::to_string(machine.host.gpus));
+  }
   for (const NumberAxis& axis : number_axes)
     if ((axis.values != &SearchSpace::data || !space.data.empty()) &&
         (axis.values != &SearchSpace::expert_tensor || space.expert_tensor != std::vector<int>{0}))

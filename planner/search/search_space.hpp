@@ -75,6 +75,9 @@ void set_axis(SearchSpace& space, const Job& job, const std::string& text);
 [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> axes_of(
     const SearchSpace& space);
 
+/// Whether machines differ in the GPUs that they take of a host.
+[[nodiscard]] bool has_parts(const SearchSpace& space);
+
 /// @throws UsageError where the space has more than most_combinations or most_blocks, or none, or
 ///   where its sizes contradict each other: no choice multiplies to a machine that is tried
 void check_space(const SearchSpace& space);

@@ -74,6 +74,24 @@ void resolve_domain(const FieldValues& values, Cluster& cluster, Diagnostics& di
   cluster.segment = gpus / host.gpus;
 }
 
+/// The host of the catalog, or the part of it that the job uses.
+void resolve_part(const FieldValues& values, Host& host, Diagnostics& diagnostics) {
+  const char* const path = "cluster.gpus_per_host";
+  if (!values.has(path)) return;
+  const int gpus = values.integer(path);
+  if (gpus > host.gpus)
+    diagnostics.add(
+        values.where(path), path,
+        fmt::format("{} has {} GPUs; write {} or fewer", host.name, host.gpus, host.gpus));
+  else if (gpus < host.gpus && host.domain_hosts > 1)
+    diagnostics.add(values.where(path), path,
+                    fmt::format("parts of {}, whose scale-up links join several hosts, are not "
+                                "modelled; take whole hosts of {} GPUs",
+                                host.name, host.gpus));
+  else
+    host = part_of(host, gpus);
+}
+
 void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& context) {
   const auto host_request = request_of(values, "cluster.host");
   const auto preset = request_of(values, "cluster.fabric.preset");
@@ -82,6 +100,7 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
   const auto host = load_host(*host_request, context);
   if (!host) return;
   job.cluster.host = *host;
+  resolve_part(values, job.cluster.host, context.diagnostics);
   resolve_domain(values, job.cluster, context.diagnostics);
   load_profile(values, *host_request, *host, job, context);
   if (!preset) return;
@@ -89,7 +108,7 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
                          [&](std::string_view path) { return values.where(path); }};
   if (values.has("cluster.fabric.switch_radix"))
     request.switch_radix = values.integer("cluster.fabric.switch_radix");
-  if (auto network = load_network(request, *preset, *host, context))
+  if (auto network = load_network(request, *preset, job.cluster.host, context))
     job.cluster.network = std::move(*network);
 }
 
@@ -252,11 +271,13 @@ Scenario load_scenario_text(const std::string& text, const std::string& name,
   return scenario;
 }
 
-Cluster cluster_with_hosts(const Scenario& scenario, int hosts) {
+Cluster cluster_with_hosts(const Scenario& scenario, int hosts, int gpus_per_host) {
   const ScenarioSource& source = scenario.source;
   FORETRAIN_REQUIRE(!source.text.empty() && hosts >= 1);
   LoadOptions options = source.options;
   options.overrides.push_back("cluster.hosts=" + std::to_string(hosts));
+  if (gpus_per_host > 0)
+    options.overrides.push_back("cluster.gpus_per_host=" + std::to_string(gpus_per_host));
   Diagnostics diagnostics;
   ComposedDocument document =
       compose_scenario(source.text, scenario.path, source.folder, options, diagnostics);

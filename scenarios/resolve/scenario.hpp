@@ -49,9 +49,12 @@ struct Scenario {
                                           const std::filesystem::path& folder,
                                           const LoadOptions& options = {});
 
-/// The machine of a scenario with another number of hosts: switches, levels and latency follow.
-/// Plan and data degree are not looked at. @pre scenario.source.text is not empty; hosts >= 1
+/// The machine of a scenario with another number of hosts, and of GPUs of each where
+/// `gpus_per_host` is not 0: switches, levels and latency follow. Plan and data degree are not
+/// looked at.
+/// @pre scenario.source.text is not empty; hosts >= 1
 /// @throws ScenarioError where catalogs or limits refuse that many
-[[nodiscard]] Cluster cluster_with_hosts(const Scenario& scenario, int hosts);
+[[nodiscard]] Cluster cluster_with_hosts(const Scenario& scenario, int hosts,
+                                         int gpus_per_host = 0);
 
 }  // namespace foretrain

@@ -42,6 +42,22 @@ SectionKey<Cluster> domain_key() {
   return key;
 }
 
+/// Makes a part of the host once that is known.
+SectionKey<Cluster> part_key() {
+  SectionKey<Cluster> key{
+      {.path = "cluster.gpus_per_host",
+       .kind = FieldKind::integer,
+       .help = "GPUs of each server that the job uses, where it leaves the others to other jobs: 1 "
+               "to all, with their share of NICs and memory; left out, all.",
+       .example = "2",
+       .min = 1,
+       .max = 1024}};
+  key.write = [](const Cluster& cluster) {
+    return cluster.host.whole_gpus > 0 ? std::to_string(cluster.host.gpus) : std::string();
+  };
+  return key;
+}
+
 /// What the catalog says of a fabric of this name is read with the catalog.
 SectionKey<Cluster> preset_key() {
   SectionKey<Cluster> key{
@@ -118,6 +134,7 @@ std::vector<SectionKey<Cluster>> machine_keys() {
               .min = 1,
               .max = 1000000},
              &Cluster::hosts),
+      part_key(),
       domain_key(),
       {{.path = "cluster.fabric",
         .kind = FieldKind::group,

@@ -72,7 +72,7 @@ void ask_all(InitOptions& options, const LoadOptions& load) {
       check_entry("hosts", text, load);
       answers.host = text;
     });
-  if (!options.hosts)
+  if (!options.hosts && answers.gpus == 0)
     ask("3/5 Number of hosts", "1",
         [&](const std::string& text) { options.hosts = whole_answer(text); });
   if (!answers.sequence)
@@ -90,7 +90,7 @@ void require_flags(const InitOptions& options) {
   std::string missing;
   if (options.answers.model.empty()) missing += " --model";
   if (options.answers.host.empty()) missing += " --host";
-  if (!options.hosts) missing += " --hosts";
+  if (!options.hosts && options.answers.gpus == 0) missing += " --hosts or --gpus";
   if (missing.empty()) return;
   throw UsageError("init asks its questions on a terminal; elsewhere it needs" + missing);
 }
@@ -151,7 +151,12 @@ Command add_init_command(CLI::App& program) {
       ->type_name("MODEL");
   app->add_option("--host", options->answers.host, "Host: a name of foretrain show hosts")
       ->type_name("HOST");
-  app->add_option("--hosts", options->hosts, "Number of hosts")->type_name("N");
+  auto* const hosts = app->add_option("--hosts", options->hosts, "Number of hosts")->type_name("N");
+  app->add_option("--gpus", options->answers.gpus,
+                  "Number of GPUs in place of hosts: whole hosts, or a part of one")
+      ->type_name("N")
+      ->check(CLI::Range(1, 8'000'000))
+      ->excludes(hosts);
   app->add_option("--sequence", options->answers.sequence,
                   "Tokens in a sequence (default: 4096, or the positions of the model)")
       ->type_name("N");
@@ -174,6 +179,7 @@ Command add_init_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain init\n"
       "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"\n"
+      "  foretrain init one.yaml --model llama3-8b --host dgx-h100 --gpus 2\n"
       "  foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate -\n"
       "Exit codes: 0 written, 2 bad usage or input, 3 no plan fits.");
   return {app, [options] { return init(*options); }};

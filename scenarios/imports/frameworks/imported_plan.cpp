@@ -117,24 +117,31 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
   if (!host) return;
   Cluster& cluster = plan.job.cluster;
   const int gpus = plan.job.parallel.gpus();
-  if (gpus % host->gpus != 0) {
+  const auto share = share_of(gpus, host->gpus);
+  if (!share) {
     diagnostics.add(
         Mark{std::make_shared<const std::string>("--host"), 0, 0}, "host",
-        fmt::format("{} GPUs are not a whole number of {} with {} GPUs each; give another "
+        fmt::format("{} GPUs are not as many of every {} with {} GPUs each; give another "
                     "--host, or --gpus",
                     gpus, host->name, host->gpus));
     return;
   }
   cluster.host.name = host->name;
-  cluster.hosts = gpus / host->gpus;
+  cluster.hosts = share->hosts;
+  if (share->gpus_per_host < host->gpus) {
+    cluster.host.gpus = share->gpus_per_host;
+    cluster.host.whole_gpus = host->gpus;
+  }
   cluster.network.kind =
       cluster.hosts == 1 ? FabricKind::single_switch : FabricKind::rail_optimized;
   cluster.network.preset =
       options.fabric.empty() ? own_fabric(*host, options, diagnostics) : options.fabric;
-  plan.notes.assumed.push_back(
-      fmt::format("{} host{} {} ({} GPUs each) on a {} fabric {} (--host, --fabric)", cluster.hosts,
-                  cluster.hosts == 1 ? "" : "s", host->name, host->gpus,
-                  name_of(cluster.network.kind), cluster.network.preset));
+  plan.notes.assumed.push_back(fmt::format(
+      "{} host{} {} ({} GPUs each) on a {} fabric {} (--host, --fabric)", cluster.hosts,
+      cluster.hosts == 1 ? "" : "s", host->name,
+      share->gpus_per_host < host->gpus ? fmt::format("{} of {}", share->gpus_per_host, host->gpus)
+                                        : std::to_string(host->gpus),
+      name_of(cluster.network.kind), cluster.network.preset));
 }
 
 }  // namespace

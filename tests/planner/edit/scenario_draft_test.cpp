@@ -92,6 +92,24 @@ TEST_CASE("without a plan that fits, a draft says how many hosts would do") {
   CHECK(drafted(answers("llama3.1-405b", "dgx-h100", 14)).draft);
 }
 
+TEST_CASE("a draft takes a part of a host, or says how many of its GPUs would do") {
+  DraftAnswers asked = answers("llama3.2-1b", "dgx-h100", 0);
+  asked.gpus = 1;
+  CHECK(draft_name(asked) == "llama3.2-1b-1gpu-dgx-h100");
+  const DraftResult one = drafted(asked);
+  REQUIRE(one.draft);
+  const Cluster& machine = one.draft->report.scenario.job.cluster;
+  CHECK(machine.gpus() == 1);
+  CHECK(machine.host.whole_gpus == 8);
+  asked.model = "llama3-8b";
+  const DraftResult small = drafted(asked);
+  CHECK_FALSE(small.draft);
+  CHECK(small.why.find("1 of 8 GPUs") != std::string::npos);
+  CHECK(small.why.find("it fits on 2 GPUs") != std::string::npos);
+  asked.gpus = 13;
+  CHECK_THROWS_AS(drafted(asked), UsageError);
+}
+
 TEST_CASE("where a rule refuses every plan, a draft names the rule") {
   DraftAnswers asked = answers("gpt2-small", "dgx-h100", 1);
   asked.sequence = 4096;
