@@ -9,9 +9,11 @@ OptimizerStates optimizer_states(const Job& job) {
   constexpr double eight_bit_moments = 2.0 * (1.0 + 4.0 / 256.0);
   const Training& training = job.training;
   const double master =
-      (job.stack.memory.optimizer_bytes - both_moments) * training.master_bytes / 4.0;
-  const double first = training.first_moment_bytes;
-  const double both = first + training.second_moment_bytes;
+      training.narrow_weights()
+          ? 0.0
+          : (job.stack.memory.optimizer_bytes - both_moments) * training.master_bytes / 4.0;
+  const double first = training.first_moment();
+  const double both = first + training.second_moment();
   switch (training.optimizer) {
     case OptimizerKind::adamw:
       return {master, both, both};

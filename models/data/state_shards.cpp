@@ -29,7 +29,8 @@ ShardGroups expert_groups(const Job& job) {
 }
 
 double gradient_bytes(const Job& job) {
-  return job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+  const bool wide = job.communication.gradient_dtype == Precision::fp32;
+  return wide && !job.training.narrow_weights() ? 4.0 : 2.0;
 }
 
 }  // namespace foretrain

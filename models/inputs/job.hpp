@@ -26,6 +26,13 @@ FORETRAIN_ENUM_NAMES(OptimizerKind, {OptimizerKind::adamw, "adamw"},
                      {OptimizerKind::adam8bit, "adam8bit"}, {OptimizerKind::sgd, "sgd"},
                      {OptimizerKind::muon, "muon"}, {OptimizerKind::adafactor, "adafactor"});
 
+/// What updates are applied to: weights in 32 bits, as masters beside 16-bit ones or as shards that
+/// are cast where they are gathered; or the 16-bit weights that layers compute with, whose
+/// gradients and moments then have their type (a model that was loaded and is trained in bf16 or
+/// fp16).
+enum class MasterWeights { fp32, none };
+FORETRAIN_ENUM_NAMES(MasterWeights, {MasterWeights::fp32, "fp32"}, {MasterWeights::none, "none"});
+
 /// Who drives the GPUs of a host: a process each (DistributedDataParallel, FSDP), or one process
 /// with a thread for each of them (torch.nn.DataParallel).
 enum class ProcessKind { per_gpu, per_host };
@@ -117,9 +124,10 @@ struct Training {
   int newton_schulz_steps = 5;  ///< of Muon
   double hidden_dropout = 0.0;  ///< probability; only zero or not matters to memory
   double attention_dropout = 0.0;
+  MasterWeights master_weights = MasterWeights::fp32;
   double master_bytes = 4.0;  ///< precision-aware optimizer: per parameter; 4 is fp32
-  double first_moment_bytes = 4.0;
-  double second_moment_bytes = 4.0;
+  std::optional<double> first_moment_bytes = std::nullopt;  ///< nothing: in the weights' type
+  std::optional<double> second_moment_bytes = std::nullopt;
   /// The optimizer reads 16-bit gradients as they are, without an fp32 copy in its step.
   bool decoupled_gradients = false;
   /// Tokens of the busiest expert rank over the mean; 1: forced balance; 0: as `moe_routing` says.
@@ -135,6 +143,17 @@ struct Training {
   CudaGraphs cuda_graphs;
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
   Samples samples;                ///< what rows are made of; by default one sample each
+
+  /// Whether weights, gradients and moments all have 16 bits.
+  [[nodiscard]] bool narrow_weights() const {
+    return master_weights == MasterWeights::none && precision != Precision::fp32 &&
+           precision != Precision::tf32;
+  }
+  [[nodiscard]] double usual_moment() const { return narrow_weights() ? 2.0 : 4.0; }
+  [[nodiscard]] double first_moment() const { return first_moment_bytes.value_or(usual_moment()); }
+  [[nodiscard]] double second_moment() const {
+    return second_moment_bytes.value_or(usual_moment());
+  }
 };
 
 struct Parallel {

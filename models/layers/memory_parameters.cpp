@@ -175,6 +175,7 @@ ParameterBytes parameter_bytes(const Job& job) {
   const MemoryRules& rules = job.stack.memory;
   ParameterBytes per;
   if (full_precision(job.training.precision)) return {4.0, 4.0, 4.0, 4.0, 0.0};
+  if (job.training.narrow_weights()) return {2.0, 2.0, 2.0, 2.0, 0.0};
   per.weight = rules.weight_bytes;
   per.gathered = rules.compute_weight_bytes > 0.0 ? rules.compute_weight_bytes : per.weight;
   if (job.training.precision == Precision::fp16) {

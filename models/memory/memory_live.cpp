@@ -211,7 +211,11 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   // 16-bit gradients of two layers; whole sums of a pipeline take those of one at a time.
   const double trained = largest_layer(context, context.activations.trained);
   rows[Item::unsharded_gradients] += (scatters_every_pass(job) ? 2.0 : 1.0) * 2.0 * trained;
-  rows[Item::reduce_buffers] += context.rules.reduce_bytes * trained;
+  // Of these, 4 are the copy in 32 bits that is summed.
+  constexpr double wide = 4.0;
+  const double reduced = context.rules.reduce_bytes;
+  const bool narrow = job.training.narrow_weights() && reduced > wide;
+  rows[Item::reduce_buffers] += (narrow ? reduced - wide + 2.0 : reduced) * trained;
 }
 
 OffloadedActivations offloaded_activations(const StageContext& context, const JobLivePasses& live) {

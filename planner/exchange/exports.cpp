@@ -74,8 +74,8 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
       "kernels of memory.fused_* that are switched off");
   book.refuse_if(training.hidden_dropout > 0.0 || training.attention_dropout > 0.0, "dropout");
   book.refuse_if(training.optimizer != OptimizerKind::adamw, "training.optimizer but adamw");
-  book.refuse_if(training.master_bytes != 4.0 || training.first_moment_bytes != 4.0 ||
-                     training.second_moment_bytes != 4.0 || training.decoupled_gradients,
+  book.refuse_if(training.master_bytes != 4.0 || training.first_moment() != 4.0 ||
+                     training.second_moment() != 4.0 || training.decoupled_gradients,
                  "training.optimizer_state");
   book.refuse_if(training.whole_tensor_shards, "training.whole_tensor_shards");
   book.refuse_if(training.bf16_end_layers > 0, "training.bf16_end_layers");

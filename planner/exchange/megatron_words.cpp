@@ -187,8 +187,8 @@ class MegatronWriter {
   /// Of fp32 masters beside bf16 weights a precision-aware optimizer stores 16 bits.
   void optimizer_state() {
     const Training& training = job_.training;
-    const bool usual = training.master_bytes == 4.0 && training.first_moment_bytes == 4.0 &&
-                       training.second_moment_bytes == 4.0;
+    const bool usual = training.master_bytes == 4.0 && training.first_moment() == 4.0 &&
+                       training.second_moment() == 4.0;
     if (!training.decoupled_gradients) return book_.refuse_if(!usual, "training.optimizer_state");
     const auto type = [&](const std::string& name, double bytes) {
       if (bytes != 4.0) add(name, bytes == 2.0 ? "bf16" : "fp8");
@@ -204,8 +204,8 @@ class MegatronWriter {
                     "beside bf16 weights");
     add_if(true, "use-precision-aware-optimizer");
     if (!remainders && training.master_bytes == 2.0) add("main-params-dtype", "fp16");
-    type("exp-avg-dtype", training.first_moment_bytes);
-    type("exp-avg-sq-dtype", training.second_moment_bytes);
+    type("exp-avg-dtype", training.first_moment());
+    type("exp-avg-sq-dtype", training.second_moment());
     if (job_.communication.gradient_dtype == Precision::bf16) add("main-grads-dtype", "bf16");
   }
 

@@ -203,7 +203,16 @@ void check_eight_bit_attention(const FieldValues& values, Diagnostics& diagnosti
     report(values, path, "has no effect with attention: unfused; leave it out", diagnostics);
 }
 
+void check_master_weights(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("training.master_weights") ||
+      values.choice<MasterWeights>("training.master_weights") != MasterWeights::none)
+    return;
+  refuse_unused(values, {"training.optimizer_state.master"},
+                "has no effect with master_weights: none; leave one of them out", diagnostics);
+}
+
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
+  check_master_weights(values, diagnostics);
   check_routing(values, diagnostics);
   check_eight_bit_attention(values, diagnostics);
   check_fine_tuning(values, diagnostics);
@@ -273,6 +282,13 @@ std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job&
     if (value.path == "parallel.zero")
       derive("parallel.data", std::to_string(job.parallel.data),
              "derived: gpus / (tensor * context * pipeline)");
+    if (value.path == "training.optimizer_state.decoupled_gradients") {
+      const char* const rule = "derived: the type of training.master_weights";
+      derive("training.optimizer_state.first_moment",
+             fmt::format("{} B", job.training.first_moment()), rule);
+      derive("training.optimizer_state.second_moment",
+             fmt::format("{} B", job.training.second_moment()), rule);
+    }
     if (value.path == "communication.overlap.gradients")
       derive("communication.transport", std::string(name_of(job.communication.transport)),
              "derived: transport of cluster.fabric.preset");

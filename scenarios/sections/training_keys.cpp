@@ -66,27 +66,38 @@ std::vector<SectionKey<Training>> batch_keys() {
 }
 
 std::vector<SectionKey<Training>> state_keys() {
-  const auto state = [](const char* path, const char* help, double Training::*member) {
-    return with_default({.path = path,
-                         .kind = FieldKind::quantity,
-                         .help = help,
-                         .example = "4 B",
-                         .dimension = Dimension::bytes,
-                         .min = 0,
-                         .max = 8},
-                        member);
+  const auto state = [](const char* path, const char* help) {
+    return Field{.path = path,
+                 .kind = FieldKind::quantity,
+                 .help = help,
+                 .example = "4 B",
+                 .dimension = Dimension::bytes,
+                 .min = 0,
+                 .max = 8};
   };
   return {
+      with_default(
+          {.path = "training.master_weights",
+           .help =
+               "What updates are applied to: weights in fp32, as masters or as shards; or none, "
+               "the 16-bit weights themselves, whose gradients and moments have 16 bits, too (a "
+               "model that was loaded in bf16 and is trained so).",
+           .example = "none"},
+          &Training::master_weights),
       {{.path = "training.optimizer_state",
         .kind = FieldKind::group,
         .help = "Bytes per parameter of what the optimizer keeps; less than 4 B is a "
                 "precision-aware optimizer."}},
-      state("training.optimizer_state.master", "The weights that the update is applied to.",
-            &Training::master_bytes),
-      state("training.optimizer_state.first_moment", "Running mean of the gradients.",
-            &Training::first_moment_bytes),
-      state("training.optimizer_state.second_moment", "Running mean of the squared gradients.",
-            &Training::second_moment_bytes),
+      with_default(
+          state("training.optimizer_state.master", "The weights that the update is applied to."),
+          &Training::master_bytes),
+      left_out(
+          state("training.optimizer_state.first_moment",
+                "Running mean of the gradients; left out, 4 B, or 2 B without master weights."),
+          &Training::first_moment_bytes),
+      left_out(state("training.optimizer_state.second_moment",
+                     "Running mean of the squared gradients; left out, as the first."),
+               &Training::second_moment_bytes),
       with_default({.path = "training.optimizer_state.decoupled_gradients",
                     .help = "The optimizer reads gradients in the type that they are kept in, "
                             "without an fp32 copy in its step (Megatron-Core's "

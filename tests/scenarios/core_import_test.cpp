@@ -385,7 +385,7 @@ TEST_CASE("every recipe of the tables loads", "[scenarios][import]") {
                                              "run", many)
                                 .scenario.job.training;
   CHECK(training.decoupled_gradients);
-  CHECK(training.first_moment_bytes == 2.0);
+  CHECK(training.first_moment() == 2.0);
 }
 
 TEST_CASE("shapes are written as arguments, and those that are not are known",

@@ -90,7 +90,7 @@ TEST_CASE("a torchtune configuration names its model by its builder", "[scenario
   CHECK(job.parallel.zero == 3);
   CHECK(job.training.sequence == 2048);
   CHECK(job.training.global_batch == 2 * 8 * 8);
-  CHECK(job.training.first_moment_bytes == 2.0);
+  CHECK(job.training.first_moment() == 2.0);
   CHECK(job.memory.recompute.kind == RecomputeKind::full);
   CHECK(job.memory.fused_loss);
   CHECK(job.fine_tuning.adapter == AdapterKind::lora);

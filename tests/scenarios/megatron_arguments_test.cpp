@@ -185,8 +185,8 @@ TEST_CASE("optimizer switches: sharding, instances, narrow states", "[scenarios]
                                {"exp-avg-sq-dtype", "fp8"}});
   CHECK(mapping.job.parallel.zero == 1);
   CHECK(mapping.job.parallel.zero_group == 4);
-  CHECK(mapping.job.training.first_moment_bytes == 2.0);
-  CHECK(mapping.job.training.second_moment_bytes == 1.0);
+  CHECK(mapping.job.training.first_moment() == 2.0);
+  CHECK(mapping.job.training.second_moment() == 1.0);
   CHECK(mapped({{"use-megatron-fsdp", "true"},
                 {"data-parallel-sharding-strategy", "optim_grads_params"}})
             .job.parallel.zero == 3);

@@ -44,6 +44,36 @@ std::string rack_errors(std::vector<std::string> overrides, std::vector<fs::path
 
 }  // namespace
 
+TEST_CASE("parts of hosts: a job has the GPUs that it asks for", "[scenarios]") {
+  const std::vector<std::string> one{"cluster.host=dgx-h100", "cluster.hosts=1",
+                                     "cluster.fabric.kind=single-switch", "parallel.tensor=1",
+                                     "parallel.pipeline=1"};
+  const auto with = [&](const std::string& setting) {
+    std::vector<std::string> all = one;
+    all.push_back(setting);
+    return all;
+  };
+  const Job two = rack_job_with(with("cluster.gpus_per_host=2"));
+  CHECK(two.cluster.gpus() == 2);
+  CHECK(two.parallel.data == 2);
+  CHECK(two.cluster.host.whole_gpus == 8);
+  CHECK(test::has(rack_errors(with("cluster.gpus_per_host=9")), "dgx-h100 has 8 GPUs; write 8"));
+  CHECK(test::has(rack_errors({"cluster.gpus_per_host=2"}), "parts of dgx-gb200"));
+  CHECK(rack_job_with(with("cluster.gpus_per_host=8")).cluster.host.whole_gpus == 0);
+}
+
+TEST_CASE("master weights: none halves moments unless they are written", "[scenarios]") {
+  const Training pure = rack_job_with({"training.master_weights=none"}).training;
+  CHECK(pure.first_moment() == 2.0);
+  CHECK(pure.second_moment() == 2.0);
+  CHECK(rack_job_with({}).training.first_moment() == 4.0);
+  CHECK(rack_job_with({"training.master_weights=none", "training.optimizer_state.first_moment=4 B"})
+            .training.first_moment() == 4.0);
+  CHECK(test::has(
+      rack_errors({"training.master_weights=none", "training.optimizer_state.master=2 B"}),
+      "has no effect with master_weights: none"));
+}
+
 TEST_CASE("domains: a rack of the catalog is 18 trays of four GPUs and four NICs",
           "[scenarios][domain]") {
   const Cluster cluster = rack_job_with({}).cluster;

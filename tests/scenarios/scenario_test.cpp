@@ -102,7 +102,7 @@ TEST_CASE("every key of the format reaches the job", "[scenarios]") {
       "all.yaml", bases);
   const Job& job = scenario.job;
   CHECK(job.training.hidden_dropout == 0.1);
-  CHECK(job.training.second_moment_bytes == 2);
+  CHECK(job.training.second_moment() == 2);
   CHECK(job.parallel.virtual_stages == 2);
   CHECK(job.parallel.schedule == ScheduleKind::interleaved);
   CHECK(job.parallel.stage_layers == std::vector<int>{19, 20, 20, 21});

@@ -74,6 +74,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.precision = Precision::fp8;
   training.optimizer = OptimizerKind::muon;
   training.newton_schulz_steps = 8;
+  training.master_weights = MasterWeights::none;
   training.master_bytes = 2.0;
   training.first_moment_bytes = 1.0;
   training.second_moment_bytes = 3.0;
@@ -199,6 +200,7 @@ TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios]
   Cluster cluster;
   cluster.host.name = "dgx-h100";
   cluster.host.domain_hosts = 4;
+  cluster.host.whole_gpus = 16;
   cluster.hosts = 32;
   cluster.segment = 2;
   Network& network = cluster.network;
@@ -212,11 +214,13 @@ TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios]
       std::make_shared<IrregularShape>(IrregularShape{{0, 0, 1}, {{0, 1, 1}, {1, 2, 4}}});
   const std::string text = cluster_keys().text(cluster);
   check_says_all(cluster_keys(), text, "cluster.fabric.switch_radix");
-  CHECK(text.find("  host: dgx-h100\n  hosts: 32\n  domain: 16\n") != std::string::npos);
+  CHECK(text.find("  host: dgx-h100\n  hosts: 32\n  gpus_per_host: 8\n  domain: 16\n") !=
+        std::string::npos);
   CHECK(text.find("irregular: {nics: [0, 0, 1], cables: [0-1x1, 1-2x4]}") != std::string::npos);
   // What the catalog knows of its names comes with the catalog.
   std::string known = text;
-  for (const char* const name : {"  host: dgx-h100\n", "  domain: 16\n", ", preset: ib-ndr"})
+  for (const char* const name :
+       {"  host: dgx-h100\n", "  gpus_per_host: 8\n", "  domain: 16\n", ", preset: ib-ndr"})
     known.erase(known.find(name), std::string(name).size());
   CHECK(read_back(cluster_keys(), text) == known);
 }

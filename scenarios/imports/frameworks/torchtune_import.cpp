@@ -113,11 +113,8 @@ class TorchtuneReader {
     if (type != "bf16" && type != "fp32")
       in_.refuse("dtype", in_quotes(type) + " is none of bf16 and fp32");
     if (type == "bf16") {
-      training.first_moment_bytes = training.second_moment_bytes = 2.0;
+      training.master_weights = MasterWeights::none;
       job_.communication.gradient_dtype = Precision::bf16;
-      assume(
-          "trained weights rest in fp32 in shards, as the stack keeps them: torchtune's rest in "
-          "bf16, so memory is up to 2 B per weight and shard less");
     }
     read_optimizer();
   }

@@ -49,6 +49,7 @@ void TuningReader::read(const Host& host, Diagnostics& diagnostics) {
   read_optimizer();
   read_deepspeed(diagnostics);
   read_adapter();
+  read_master_weights();
   read_objective();
   read_attention();
   read_fused_kernels();
@@ -153,9 +154,16 @@ void TuningReader::read_batch() {
     assume(fmt::format("{} micro-batches per step, which ms-swift makes of 16 sequences", steps));
   }
   read_packing();
-  const double batch = 1.0 * training.micro_batch * steps * job_.parallel.data;
+  const int pass = training.micro_batch * job_.parallel.data;
+  const auto total = in_.integer({"global_batch_size"}, 1, 100'000'000);
+  if (total && !accumulation_ && *total % pass == 0) steps = *total / pass;
+  const double batch = 1.0 * pass * steps;
   if (batch > 1e8) return in_.refuse(keys_.micro_batch.front(), "gives too large a global batch");
   training.global_batch = static_cast<int>(batch);
+  if (total && *total != training.global_batch)
+    in_.refuse("global_batch_size",
+               fmt::format("is {}, but {} micro-batches of {} on {} replicas are {}", *total, steps,
+                           training.micro_batch, job_.parallel.data, training.global_batch));
   training.vocabulary_multiple = 1;
   if (const auto count = in_.integer(keys_.steps, -1, 2'000'000'000); count && *count > 0)
     training.tokens = 1.0 * *count * training.global_batch * training.sequence;
@@ -185,14 +193,18 @@ std::optional<Precision> TuningReader::stated_precision() {
     return std::nullopt;
   };
   const bool automatic = in_.text({"bf16"}) == "auto";
-  const bool brain = on({"bf16"});
+  const bool brain = on({"bf16"}) || on({"pure_bf16"});
   const bool half = on({"fp16"});
   const bool off = in_.text({"bf16"}) == "false" && in_.text({"fp16"}, "false") == "false";
   const std::string mixed = in_.text({"mixed_precision"});
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
   if (mixed == "fp8") in_.refuse("mixed_precision", "fp8 through accelerate is not modelled");
+  // torchao's tensorwise float8 of Axolotl: linear layers in 8 bits, all else in bf16.
+  if (framework_ == TuningFramework::axolotl && in_.truth({"fp8"}, false)) {
+    in_.approximate({"fp8_enable_fsdp_float8_all_gather"});
+    return Precision::fp8;
+  }
   refuse_if_on({"fp8"}, "fp8 through accelerate is not modelled");
-  refuse_if_on({"pure_bf16"}, "weights and optimizer states wholly in 16 bits are not modelled");
   if (brain && half && !automatic) refuse({"fp16"}, "stands beside bf16; one of them is wrong");
   const std::optional<Precision> flag = half    ? std::optional(Precision::fp16)
                                         : brain ? std::optional(Precision::bf16)
@@ -203,13 +215,7 @@ std::optional<Precision> TuningReader::stated_precision() {
                fmt::format("is {}, and {} asks for {}; give both one format", mixed,
                            place_of({half ? "fp16" : "bf16"}), name_of(*flag)));
   if (flag || other) return flag ? flag : other;
-  if (const auto held = format(loaded); held && !off) {
-    assume(
-        fmt::format("mixed precision in {}, as the weights are loaded (torch_dtype), with fp32 "
-                    "copies for the optimizer",
-                    loaded));
-    return held;
-  }
+  if (const auto held = format(loaded); held && !off) return held;
   return off || loaded == "float32" ? std::optional(Precision::fp32) : std::nullopt;
 }
 
@@ -230,6 +236,39 @@ void TuningReader::read_precision(const Host& host) {
   const bool tf32 = in_.text({"tf32"}) == "true";
   if (training.precision == Precision::fp32 && tf32) training.precision = Precision::tf32;
   job_.communication.gradient_dtype = Precision::fp32;
+}
+
+/// Whether the model is loaded in 16 bits: as the arguments say, or as the framework does.
+bool TuningReader::loads_narrow() {
+  const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
+  if (loaded == "float32" || loaded == "fp32") return false;
+  if (!loaded.empty() && loaded != "auto") return true;
+  // Axolotl and ms-swift load the format that they train in. LLaMA-Factory does, too, and then
+  // casts what is trained to fp32, but for pure_bf16.
+  const bool always =
+      framework_ == TuningFramework::axolotl || framework_ == TuningFramework::swift;
+  return loaded == "auto" || always;
+}
+
+/// A model that is loaded in 16 bits is trained so, gradients and moments included, unless
+/// DeepSpeed's engine or accelerate's FSDP with mixed precision make fp32 copies, or PEFT's
+/// adapters, which are fp32.
+void TuningReader::read_master_weights() {
+  Training& training = job_.training;
+  const bool pure = in_.truth({"pure_bf16"}, false);
+  const bool casts = framework_ == TuningFramework::llamafactory && !pure;
+  const bool half = training.precision == Precision::bf16 || training.precision == Precision::fp16;
+  const bool adapters = job_.fine_tuning.adapter != AdapterKind::none;
+  if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
+  const bool mixed = in_.text({"bf16"}) == "true" || in_.text({"fp16"}) == "true" ||
+                     in_.text({"bf16"}) == "auto" || in_.text({"mixed_precision"}, "no") != "no";
+  if (fsdp_ && mixed) return;  // accelerate casts what FSDP shards to fp32
+  training.master_weights = MasterWeights::none;
+  job_.communication.gradient_dtype = training.precision;
+  assume(
+      fmt::format("weights, gradients and moments wholly in {}, as the model is loaded "
+                  "(training.master_weights)",
+                  name_of(training.precision)));
 }
 
 }  // namespace tuning

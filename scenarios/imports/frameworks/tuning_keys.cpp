@@ -9,8 +9,8 @@ namespace {
 
 TuningKeys transformers_keys() {
   return {.title = "Hugging Face Trainer",
-          .model = {"base_model_name_or_path", "model_name_or_path"},
-          .sequence = {"max_length", "max_seq_length"},
+          .model = {"base_model_name_or_path", "model_name_or_path", "model_name"},
+          .sequence = {"max_length", "max_seq_length", "block_size"},
           .micro_batch = {"per_device_train_batch_size"},
           .accumulation = {"gradient_accumulation_steps"},
           .packing = {"packing"},

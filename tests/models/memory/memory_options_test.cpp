@@ -123,6 +123,27 @@ TEST_CASE("narrow optimizer states", "[models][memory]") {
   CHECK(states() == Approx(adam * (4.0 + 2.0 + 8.0 / 256.0) / 12.0));
 }
 
+TEST_CASE("without master weights all states have 16 bits: 8 bytes a parameter with gradients",
+          "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel.zero = 0;
+  job.training.master_weights = MasterWeights::none;
+  const StageAccount pure = account(job);
+  const auto phase = MemoryPhase::optimizer;
+  const double weights = row(pure, phase, MemoryItem::dense_weights);
+  CHECK(row(pure, phase, MemoryItem::dense_gradients) ==
+        Approx(weights + row(pure, phase, MemoryItem::embedding_weights) +
+               row(pure, phase, MemoryItem::output_weights)));
+  CHECK(row(pure, phase, MemoryItem::dense_optimizer) ==
+        Approx(2.0 * row(pure, phase, MemoryItem::dense_gradients)));
+  CHECK(row(pure, phase, MemoryItem::main_gradients) == 0.0);
+  // Full precision has no 16-bit weights to train.
+  job.training.precision = Precision::fp32;
+  const double wide = row(account(job), phase, MemoryItem::dense_optimizer);
+  job.training.master_weights = MasterWeights::fp32;
+  CHECK(row(account(job), phase, MemoryItem::dense_optimizer) == wide);
+}
+
 TEST_CASE("stage s of Zero Bubble H1 adds the operands of s micro-batches' weight gradients",
           "[models][memory]") {
   // arXiv 2401.10241 table 1: M_W = 32 s b h per layer of a GPT.

@@ -53,8 +53,8 @@ TEST_CASE("NVIDIA's arguments for DeepSeek-V3 are a scenario", "[scenarios][impo
   const Job job = recipe();
   CHECK(job.model.name == "deepseek-v3");
   CHECK(job.training.decoupled_gradients);
-  CHECK(job.training.first_moment_bytes == 2.0);
-  CHECK(job.training.second_moment_bytes == 2.0);
+  CHECK(job.training.first_moment() == 2.0);
+  CHECK(job.training.second_moment() == 2.0);
   CHECK(job.training.master_bytes == 2.0);  // what bf16 weights lack of 32 bits
   CHECK(job.communication.gradient_dtype == Precision::fp32);
   CHECK(job.parallel.expert == 32);
@@ -90,8 +90,8 @@ TEST_CASE("arguments with a small effect are not said to have none", "[scenarios
 TEST_CASE("types of a precision-aware optimizer are read", "[scenarios][import]") {
   const Job job = recipe("--main-grads-dtype bf16 --exp-avg-dtype fp8 --exp-avg-sq-dtype fp16\n");
   CHECK(job.communication.gradient_dtype == Precision::bf16);
-  CHECK(job.training.first_moment_bytes == 1.0);
-  CHECK(job.training.second_moment_bytes == 2.0);
+  CHECK(job.training.first_moment() == 1.0);
+  CHECK(job.training.second_moment() == 2.0);
   CHECK(job.training.decoupled_gradients);
 }
 

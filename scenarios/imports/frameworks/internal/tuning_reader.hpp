@@ -64,6 +64,8 @@ class TuningReader {
   void read_packing();
   void read_precision(const Host& host);
   [[nodiscard]] std::optional<Precision> stated_precision();
+  [[nodiscard]] bool loads_narrow();
+  void read_master_weights();
 
   // tuning_adapter.cpp
   void add_target(const std::string& word, FineTuning& fine);
