@@ -163,7 +163,7 @@ has err "--vary"
 run 2 plan "$small" --fix parallel.tensor=1 --vary parallel.tensor=1,2
 has err "twice"
 run 2 plan "$small" --all-schedules --fix parallel.schedule=1f1b
-run 2 plan "$small" --gpus 12
+run 2 plan "$small" --gpus 13
 has err "8 or 16"
 run 2 plan "$small" --gpus 8 --fix cluster.hosts=1
 for bad in "--top 0" "--threads 0" "--max-memory-share 0" "--max-memory-share 1.5" \

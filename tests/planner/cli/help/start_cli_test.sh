@@ -107,7 +107,7 @@ FORETRAIN_DATA_DIR=$work/data run 0 doctor
 has out "catalog file"
 has out "llama2-7b of models is refused"
 FORETRAIN_DATA_DIR=$work/data run 0 show models
-has out "cannot be used:"
+has out "Cannot be used"
 has out "Llama 2 70B"
 FORETRAIN_DATA_DIR=$work/data run 2 show models llama2-7b
 has err "layrs: unknown key"
