@@ -101,7 +101,7 @@ expect 0 'set by hand' "$foretrain" calibrate constants --kind stack
 expect 0 '"free":' "$foretrain" calibrate constants --kind fabric --json
 expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
 expect 2 'kernel not in' "$foretrain" calibrate constants --kind kernel
-expect 2 '--csv excludes --json' "$foretrain" calibrate constants --csv --json
+expect 2 '--json excludes --csv' "$foretrain" calibrate constants --csv --json
 
 # --- run, with programs that stand in for the harness -----------------------------------------
 expect 2 'foretrain-gpubench is not in' "$foretrain" calibrate run --programs "$work" --out "$work/raw"
