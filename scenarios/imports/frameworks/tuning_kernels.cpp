@@ -63,6 +63,13 @@ void TuningReader::read_checkpointing() {
   else if (!said.empty())
     refuse(keys_.checkpointing, in_quotes(said) + " is not modelled: true, false");
   if (in_.truth({"disable_gradient_checkpointing"}, false)) again = false;
+  const bool silent = said.empty() && !keys_.checkpoints && !fsdp_checkpoints_;
+  if (silent && framework_ == TuningFramework::transformers)
+    assume(
+        "no recomputation, the Trainer's default; TRL's since 2025 is gradient_checkpointing: true "
+        "(write it)");
+  else if (silent)
+    assume(fmt::format("no recomputation, {}'s default", keys_.title));
   job_.memory.recompute.kind =
       again || fsdp_checkpoints_ ? RecomputeKind::full : RecomputeKind::none;
   refuse_if_on({"activation_offloading", "use_unsloth", "use_unsloth_gc", "unsloth"},
