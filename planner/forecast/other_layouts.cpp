@@ -124,6 +124,7 @@ std::vector<std::string> settings_between(const Job& now, const Job& then) {
   const Parallel& from = now.parallel;
   const Parallel& to = then.parallel;
   set("cluster.hosts", now.cluster.hosts, then.cluster.hosts);
+  set("cluster.gpus_per_host", now.cluster.host.gpus, then.cluster.host.gpus);
   set("parallel.tensor", from.tensor, to.tensor);
   set("parallel.sequence", from.sequence, to.sequence);
   set("parallel.context", from.context, to.context);

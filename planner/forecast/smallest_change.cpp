@@ -156,11 +156,17 @@ std::vector<Change> few_changes(const Job& job, const SearchLimits& limits, Plan
 /// network may need more switches.
 std::vector<Change> on_more_hosts(const Scenario& scenario, const SearchLimits& limits,
                                   PlanScope scope) {
+  const Cluster& now = scenario.job.cluster;
+  const bool part = now.host.whole_gpus > 0;
   Job larger = scenario.job;
   for (int times = 2; times <= most_times && !scenario.source.text.empty(); ++times) {
-    if (scenario.job.cluster.hosts > most_hosts / times) break;
+    if (now.hosts > most_hosts / times) break;
+    // More of a host that is used in part, then more hosts.
+    const auto share =
+        part ? share_of(times * now.gpus(), now.host.whole_gpus) : HostShare{times * now.hosts, 0};
+    if (!share) continue;
     try {
-      larger.cluster = cluster_with_hosts(scenario, times * scenario.job.cluster.hosts);
+      larger.cluster = cluster_with_hosts(scenario, share->hosts, share->gpus_per_host);
     } catch (const ScenarioError&) {
       break;  // its network cannot connect that many
     }

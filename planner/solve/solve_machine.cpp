@@ -32,9 +32,31 @@ int least_hosts(const Job& job, const SearchLimits& limits) {
       std::clamp(std::ceil(gpus / job.cluster.host.gpus), 1.0, static_cast<double>(most_hosts)));
 }
 
+/// Machines from the smallest up: hosts, or of a host that is used in part its parts first.
+struct MachineSizes {
+  int whole = 8;  ///< GPUs of a host
+  bool parts = false;
+
+  explicit MachineSizes(const Host& host)
+      : whole{std::max(host.gpus, host.whole_gpus)}, parts{host.whole_gpus > 0} {}
+
+  [[nodiscard]] HostShare at(int number) const {
+    if (!parts) return {number, whole};
+    return number <= whole ? HostShare{1, number} : HostShare{number - whole + 1, whole};
+  }
+  [[nodiscard]] std::int64_t gpus(int number) const {
+    const HostShare share = at(number);
+    return std::int64_t{share.hosts} * share.gpus_per_host;
+  }
+  /// The number of the largest with at most so many GPUs.
+  [[nodiscard]] int number_of(int gpus) const {
+    if (!parts) return gpus / whole;
+    return gpus <= whole ? gpus : whole + gpus / whole - 1;
+  }
+};
+
 /// Whether sizes and batch can divide a machine at all: spares the resolution of most sizes.
-bool can_divide(const Job& job, const SearchSpace& space, int hosts) {
-  const std::int64_t gpus = std::int64_t{hosts} * job.cluster.host.gpus;
+bool can_divide(const Job& job, const SearchSpace& space, std::int64_t gpus) {
   for (const int tensor : space.tensor)
     for (const int pipeline : space.pipeline)
       for (const int context : space.context) {
@@ -53,9 +75,11 @@ struct Trial {
   std::string excess;             ///< else: what is against it
 };
 
-std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOptions& options) {
+std::optional<Trial> trial_of(const Scenario& scenario, const HostShare& machine,
+                              const SolveOptions& options) {
   Job job = scenario.job;
-  job.cluster = cluster_with_hosts(scenario, hosts);
+  const bool part = job.cluster.host.whole_gpus > 0;
+  job.cluster = cluster_with_hosts(scenario, machine.hosts, part ? machine.gpus_per_host : 0);
   const SearchSpace space = default_space(job);
   SearchOptions search_options;
   search_options.top = 1;
@@ -69,7 +93,10 @@ std::optional<Trial> trial_of(const Scenario& scenario, int hosts, const SolveOp
   const std::int64_t index = good ? result.best.front().index : result.nearest->plan.index;
   Trial trial{job_at(job, space, index), settings_at(job, space, index), {}, std::nullopt, ""};
   if (!good) trial.excess = result.nearest->excess.message;
-  trial.settings.insert(trial.settings.begin(), fmt::format("cluster.hosts={}", hosts));
+  if (part)
+    trial.settings.insert(trial.settings.begin(),
+                          fmt::format("cluster.gpus_per_host={}", machine.gpus_per_host));
+  trial.settings.insert(trial.settings.begin(), fmt::format("cluster.hosts={}", machine.hosts));
   trial.forecast = closed_form(trial.job);
   const Prediction& forecast = trial.forecast;
   if (good && forecast.step && forecast.efficiency)
@@ -99,10 +126,12 @@ void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed)
   const Bytes free = memory.usable - memory.peak;
   answer.found = true;
   answer.sentence =
-      fmt::format("{} GPUs ({} hosts) are the fewest: {} per step{}, {}, with {} of memory free.",
-                  with_thousands(job.cluster.gpus()), with_thousands(job.cluster.hosts),
-                  seconds_text(step), duration ? ", " + duration_text(*duration) + " in all" : "",
-                  plan_words(job), bytes_text(free));
+      fmt::format("{} GPU{} ({} host{}) {} the fewest: {} per step{}, {}, with {} of memory free.",
+                  with_thousands(job.cluster.gpus()), job.cluster.gpus() == 1 ? "" : "s",
+                  with_thousands(job.cluster.hosts), job.cluster.hosts == 1 ? "" : "s",
+                  job.cluster.gpus() == 1 ? "is" : "are", seconds_text(step),
+                  duration ? ", " + duration_text(*duration) + " in all" : "", plan_words(job),
+                  bytes_text(free));
   answer.settings = trial.settings;
   answer.values.push_back(solve_count("gpus", "GPUs", job.cluster.gpus()));
   answer.values.push_back(solve_count("hosts", "hosts", job.cluster.hosts));
@@ -122,10 +151,11 @@ void add_answer(SolveAnswer& answer, const Trial& trial, const TimedStep& timed)
 SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
   SolveOptions options = asked;
   const Job& job = scenario.job;
-  const int per_host = job.cluster.host.gpus;
-  const int most = options.most_gpus > 0 ? options.most_gpus / per_host
+  const MachineSizes machines{job.cluster.host};
+  const int most = options.most_gpus > 0 ? machines.number_of(options.most_gpus)
+                   : machines.parts      ? machines.number_of(16 * machines.whole)
                                          : static_cast<int>(std::min<std::int64_t>(
-                                               16 * std::int64_t{job.cluster.hosts}, most_hosts));
+                                          16 * std::int64_t{job.cluster.hosts}, most_hosts));
   SolveAnswer answer;
   answer.question = SolveFor::gpus;
   answer.name = job.name;
@@ -139,21 +169,23 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
     options.time_limit = *asked.time_limit - Seconds{taken.count()};
     return *options.time_limit <= Seconds{};
   };
-  int hosts = least_hosts(job, options.limits);
+  int number = machines.parts ? 1 : least_hosts(job, options.limits);
   bool stopped = false;
-  for (; hosts <= most; ++hosts) {
+  for (; number <= most; ++number) {
     stopped = ends();
     if (stopped) break;
+    const HostShare machine = machines.at(number);
     Job sized = job;
-    sized.cluster.hosts = hosts;
-    if (!can_divide(job, default_space(sized), hosts)) continue;
+    sized.cluster.hosts = machine.hosts;
+    sized.cluster.host.gpus = machine.gpus_per_host;
+    if (!can_divide(job, default_space(sized), machines.gpus(number))) continue;
     try {
-      auto trial = trial_of(scenario, hosts, options);
+      auto trial = trial_of(scenario, machine, options);
       if (!trial) continue;
       trials.push_back(std::move(*trial));
     } catch (const ScenarioError& error) {
       answer.notes.emplace_back(fmt::format("machines of {} hosts and more were not tried: {}",
-                                            with_thousands(hosts),
+                                            with_thousands(machine.hosts),
                                             error.diagnostics().front().message));
       break;
     }
@@ -169,11 +201,10 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
     answer.sentence = fmt::format(
         "Not finished: no machine below {} GPUs keeps the limits{}; larger ones were "
         "not tried.",
-        with_thousands(std::int64_t{hosts} * per_host),
-        trials.empty() ? "" : ": " + trials.back().excess);
+        with_thousands(machines.gpus(number)), trials.empty() ? "" : ": " + trials.back().excess);
   } else {
     answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.",
-                                  with_thousands(std::int64_t{most} * per_host),
+                                  with_thousands(machines.gpus(most)),
                                   trials.empty() ? "" : ": " + trials.back().excess);
   }
   answer.notes.emplace_back(

@@ -90,6 +90,28 @@ TEST_CASE("solve gpus: one host less breaks the deadline, whatever the plan", "[
   CHECK(forecast.step->time.value() == Approx(number(answer, "step_s")).epsilon(1e-12));
 }
 
+TEST_CASE("solve gpus: of a host that is used in part, its parts come first", "[planner][solve]") {
+  const std::vector<std::string> part{"cluster.hosts=1", "cluster.gpus_per_host=2",
+                                      "model=llama3.2-1b", "parallel.tensor=1",
+                                      "parallel.sequence=false"};
+  SolveOptions options;
+  options.limits.max_run = Seconds{400.0 * 86400.0};
+  const SolveAnswer one = fewest_gpus(small_scenario(part), options);
+  REQUIRE(one.found);
+  CHECK(number(one, "gpus") == 1.0);
+  std::vector<std::string> settings = part;
+  settings.insert(settings.end(), one.settings.begin(), one.settings.end());
+  CHECK(closed_form(small_scenario(settings).job).step->time.value() ==
+        Approx(number(one, "step_s")).epsilon(1e-12));
+  // 8B does not fit on one: more GPUs of the host help, not a second host.
+  std::vector<std::string> large = part;
+  large[2] = "model=llama3-8b";
+  const SolveAnswer more = fewest_gpus(small_scenario(large), options);
+  REQUIRE(more.found);
+  CHECK(number(more, "gpus") > 1.0);
+  CHECK(number(more, "hosts") == 1.0);
+}
+
 TEST_CASE("solve gpus: a deadline that no machine keeps has no answer", "[planner][solve]") {
   SolveOptions options;
   options.limits.max_run = Seconds{60.0};
