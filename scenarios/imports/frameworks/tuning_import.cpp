@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "models/layers/memory_parameters.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
@@ -198,13 +199,6 @@ std::optional<Precision> TuningReader::stated_precision() {
   const bool off = in_.text({"bf16"}) == "false" && in_.text({"fp16"}, "false") == "false";
   const std::string mixed = in_.text({"mixed_precision"});
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
-  if (mixed == "fp8") in_.refuse("mixed_precision", "fp8 through accelerate is not modelled");
-  // torchao's tensorwise float8 of Axolotl: linear layers in 8 bits, all else in bf16.
-  if (framework_ == TuningFramework::axolotl && in_.truth({"fp8"}, false)) {
-    in_.approximate({"fp8_enable_fsdp_float8_all_gather"});
-    return Precision::fp8;
-  }
-  refuse_if_on({"fp8"}, "fp8 through accelerate is not modelled");
   if (brain && half && !automatic) refuse({"fp16"}, "stands beside bf16; one of them is wrong");
   const std::optional<Precision> flag = half    ? std::optional(Precision::fp16)
                                         : brain ? std::optional(Precision::bf16)
@@ -219,11 +213,21 @@ std::optional<Precision> TuningReader::stated_precision() {
   return off || loaded == "float32" ? std::optional(Precision::fp32) : std::nullopt;
 }
 
+/// torchao's tensorwise float8 of Axolotl: linear layers in 8 bits, all else in bf16.
+bool TuningReader::trains_in_eight_bits() {
+  const char* const other = "fp8 through accelerate is not modelled";
+  if (in_.text({"mixed_precision"}) == "fp8") in_.refuse("mixed_precision", other);
+  if (framework_ == TuningFramework::axolotl) return in_.truth({"fp8"}, false);
+  refuse_if_on({"fp8"}, other);
+  return false;
+}
+
 void TuningReader::read_precision(const Host& host) {
   const bool ampere = host.device.architecture >= Architecture::ampere;
   const bool automatic = in_.text({"bf16"}) == "auto" && in_.text({"fp16"}) != "true";
   auto precision = stated_precision();
   if (automatic && !ampere) precision = Precision::fp16;
+  if (trains_in_eight_bits()) precision = Precision::fp8;
   if (!precision) precision = options_.precision;
   if (!precision && keys_.usual_half) {
     precision = ampere ? Precision::bf16 : Precision::fp16;
@@ -257,18 +261,19 @@ void TuningReader::read_master_weights() {
   Training& training = job_.training;
   const bool pure = in_.truth({"pure_bf16"}, false);
   const bool casts = framework_ == TuningFramework::llamafactory && !pure;
-  const bool half = training.precision == Precision::bf16 || training.precision == Precision::fp16;
+  const bool half = !full_precision(training.precision);
   const bool adapters = job_.fine_tuning.adapter != AdapterKind::none;
   if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
   const bool mixed = in_.text({"bf16"}) == "true" || in_.text({"fp16"}) == "true" ||
                      in_.text({"bf16"}) == "auto" || in_.text({"mixed_precision"}, "no") != "no";
   if (fsdp_ && mixed) return;  // accelerate casts what FSDP shards to fp32
   training.master_weights = MasterWeights::none;
-  job_.communication.gradient_dtype = training.precision;
+  const bool fp16 = training.precision == Precision::fp16;
+  job_.communication.gradient_dtype = fp16 ? Precision::fp16 : Precision::bf16;
   assume(
       fmt::format("weights, gradients and moments wholly in {}, as the model is loaded "
                   "(training.master_weights)",
-                  name_of(training.precision)));
+                  name_of(job_.communication.gradient_dtype)));
 }
 
 }  // namespace tuning

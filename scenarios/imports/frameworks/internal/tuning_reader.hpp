@@ -64,6 +64,7 @@ class TuningReader {
   void read_packing();
   void read_precision(const Host& host);
   [[nodiscard]] std::optional<Precision> stated_precision();
+  [[nodiscard]] bool trains_in_eight_bits();
   [[nodiscard]] bool loads_narrow();
   void read_master_weights();
 
