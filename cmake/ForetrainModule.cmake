@@ -21,6 +21,12 @@ target_compile_options(foretrain_warnings INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${FORETRAIN_WERROR}>:-Werror>)
 
+# foretrain_cold(TARGET): what a target does is never hot, between the models and a reader; at -Og it
+# compiles in two thirds of the time of -O3.
+function(foretrain_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
+endfunction()
+
 # foretrain_relocatable(TARGET FOLDER): in the build tree it looks for libraries in this folder beside
 # itself first, where packaging/portable.py puts those that a system may lack. An installation and
 # Debian's packages have no such path. RPATH, not RUNPATH: it holds for what those libraries load, too.

@@ -4,7 +4,7 @@ include_guard(GLOBAL)
 # Most of what a source of ours takes to compile are templates of libraries, which sources of one
 # unit share. A unit holds sources of one room only, and so few that changing one of them is soon
 # compiled. CONTRIBUTING.md, "Building".
-set(FORETRAIN_UNITY 8 CACHE STRING
+set(FORETRAIN_UNITY 24 CACHE STRING
     "Sources that are compiled together at most, all of one folder; 1: each alone")
 
 # foretrain_unity(TARGET): groups the sources of a target by their folders, in equal parts.

@@ -25,7 +25,7 @@ void refuse_model(const Job& job, ExportBook& book) {
                  "heads that are not hidden / heads wide");
 }
 
-void refuse_plan(const Job& job, ExportBook& book) {
+void refuse_for_nanotron(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
   const bool simple =
       parallel.schedule == ScheduleKind::one_f_one_b || parallel.schedule == ScheduleKind::gpipe;
@@ -128,7 +128,7 @@ Exported export_nanotron(const Scenario& scenario) {
   refuse_fine_tuning(job, book);
   refuse_model(job, book);
   refuse_fine_control(job, book);
-  refuse_plan(job, book);
+  refuse_for_nanotron(job, book);
   leave_out_numbers(job.model.numbers, book);
   book.leave_out("general, checkpoints, data_stages, logging, tokenizer and the learning rate");
   book.check();

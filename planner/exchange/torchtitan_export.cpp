@@ -55,7 +55,7 @@ const char* schedule_of(const Parallel& parallel, ExportBook& book) {
   }
 }
 
-void refuse_plan(const Job& job, ExportBook& book) {
+void refuse_for_torchtitan(const Job& job, ExportBook& book) {
   const Parallel& parallel = job.parallel;
   book.refuse_if(parallel.order != data_in_stage,
                  "parallel.order other than replicas of a stage side by side");
@@ -155,7 +155,7 @@ Exported export_torchtitan(const Scenario& scenario) {
   leave_out_machine(job, book);
   refuse_fine_tuning(job, book);
   refuse_fine_control(job, book);
-  refuse_plan(job, book);
+  refuse_for_torchtitan(job, book);
   const Flavor* flavor = flavor_of(job.model.name);
   if (flavor == nullptr)
     book.refuse("the model " + job.model.name + ": torchtitan has no flavor of these sizes");

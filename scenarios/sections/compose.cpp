@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 bool is_own_key(std::string_view key) { return key == "extends" || key == "schema"; }
 
 /// A scalar that stands for a group becomes that group.
-YamlNode expanded(YamlNode node, const Field* field) {
+YamlNode as_group(YamlNode node, const Field* field) {
   if (!node.is_scalar() || !field || field->scalar_child.empty()) return node;
   YamlNode group;
   group.kind = YamlNode::Kind::map;
@@ -162,7 +162,7 @@ std::string override_refusal(const std::string& path, const FieldTable& table) {
 YamlNode merge_documents(YamlNode base, YamlNode over, const FieldTable& table,
                          const std::string& path) {
   const Field* field = path.empty() ? nullptr : table.find(path);
-  base = expanded(std::move(base), field);
+  base = as_group(std::move(base), field);
   if (!base.is_map() || !over.is_map()) return over;
   for (YamlEntry& entry : over.entries) {
     const auto same = std::find_if(base.entries.begin(), base.entries.end(),

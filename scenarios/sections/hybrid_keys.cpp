@@ -10,7 +10,7 @@
 namespace foretrain {
 namespace {
 
-using Keys = std::vector<Bound<LlmShape>>;
+using HybridKeys = std::vector<Bound<LlmShape>>;
 
 Field size_of(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
@@ -38,7 +38,7 @@ Field group_of(std::string path, std::string help) {
   return {.path = std::move(path), .kind = FieldKind::group, .help = std::move(help)};
 }
 
-Keys pattern_keys() {
+HybridKeys pattern_keys() {
   return {
       bind({.path = "layer_pattern",
             .help = "A letter for each layer that is one half alone (Nemotron-H): M Mamba-2, G "
@@ -54,7 +54,7 @@ Keys pattern_keys() {
   };
 }
 
-Keys mamba_keys() {
+HybridKeys mamba_keys() {
   const auto in_mamba = [](Field field, auto MambaShape::*member) {
     return bind_optional(std::move(field), &LlmShape::mamba, member, "mamba");
   };
@@ -77,7 +77,7 @@ Keys mamba_keys() {
   };
 }
 
-Keys delta_keys() {
+HybridKeys delta_keys() {
   const auto in_delta = [](Field field, auto DeltaShape::*member) {
     return bind_optional(std::move(field), &LlmShape::delta, member, "delta");
   };
@@ -97,7 +97,7 @@ Keys delta_keys() {
   };
 }
 
-Keys attention_keys() {
+HybridKeys attention_keys() {
   const auto in_indexer = [](Field field, auto IndexerShape::*member) {
     return bind_optional(std::move(field), &LlmShape::indexer, member, "attention.indexer");
   };

@@ -11,7 +11,7 @@ using section::left_out;
 using section::only_where;
 using section::with_default;
 
-using Keys = std::vector<SectionKey<ServingPlan>>;
+using ServingKeys = std::vector<SectionKey<ServingPlan>>;
 
 Field count_of(std::string path, std::string help, std::string example, double least = 1,
                double most = 1e6) {
@@ -49,7 +49,7 @@ SectionKey<ServingPlan> head_key() {
   return key;
 }
 
-Keys deployment_keys() {
+ServingKeys deployment_keys() {
   return {
       head_key(),
       left_out({.path = "serving.engine",
@@ -82,8 +82,8 @@ Keys deployment_keys() {
 }
 
 /// How one replica is cut: of all replicas, or of those that only prefill.
-Keys layout_keys(const std::string& at, const std::string& help,
-                 ServingLayout ServingPlan::*layout) {
+ServingKeys layout_keys(const std::string& at, const std::string& help,
+                        ServingLayout ServingPlan::*layout) {
   return {
       group<ServingPlan>(at.c_str(), help.c_str()),
       with_default(
@@ -103,11 +103,12 @@ Keys layout_keys(const std::string& at, const std::string& help,
   };
 }
 
-Keys prefill_keys() {
-  Keys keys = layout_keys("serving.prefill",
-                          "Replicas that only prefill and hand the cache over; the others only "
-                          "decode (disaggregated serving).",
-                          &ServingPlan::prefill);
+ServingKeys prefill_keys() {
+  ServingKeys keys =
+      layout_keys("serving.prefill",
+                  "Replicas that only prefill and hand the cache over; the others only "
+                  "decode (disaggregated serving).",
+                  &ServingPlan::prefill);
   keys.push_back(left_out(count_of("serving.prefill.replicas", "How many.", "2"),
                           &ServingPlan::prefill, &ServingLayout::replicas));
   return keys;
@@ -133,30 +134,30 @@ SectionKey<ServingPlan> weights_key() {
   return key;
 }
 
-Keys precision_keys() {
-  Keys keys{group<ServingPlan>("serving.precision", "Number formats; left out, bf16."),
-            weights_key(),
-            left_out({.path = "serving.precision.attention",
-                      .help = "Of the projections of attention, where it differs.",
-                      .example = "bf16"},
-                     &ServingPlan::precision, &ServingPrecision::attention),
-            left_out({.path = "serving.precision.linear",
-                      .help = "Of dense MLPs and shared experts, where it differs.",
-                      .example = "fp8"},
-                     &ServingPlan::precision, &ServingPrecision::linear),
-            left_out({.path = "serving.precision.experts",
-                      .help = "Of routed experts, where it differs.",
-                      .example = "mxfp4"},
-                     &ServingPlan::precision, &ServingPrecision::experts),
-            left_out({.path = "serving.precision.cache",
-                      .help = "Of keys and values; left out, bf16.",
-                      .example = "fp8"},
-                     &ServingPlan::precision, &ServingPrecision::cache)};
+ServingKeys precision_keys() {
+  ServingKeys keys{group<ServingPlan>("serving.precision", "Number formats; left out, bf16."),
+                   weights_key(),
+                   left_out({.path = "serving.precision.attention",
+                             .help = "Of the projections of attention, where it differs.",
+                             .example = "bf16"},
+                            &ServingPlan::precision, &ServingPrecision::attention),
+                   left_out({.path = "serving.precision.linear",
+                             .help = "Of dense MLPs and shared experts, where it differs.",
+                             .example = "fp8"},
+                            &ServingPlan::precision, &ServingPrecision::linear),
+                   left_out({.path = "serving.precision.experts",
+                             .help = "Of routed experts, where it differs.",
+                             .example = "mxfp4"},
+                            &ServingPlan::precision, &ServingPrecision::experts),
+                   left_out({.path = "serving.precision.cache",
+                             .help = "Of keys and values; left out, bf16.",
+                             .example = "fp8"},
+                            &ServingPlan::precision, &ServingPrecision::cache)};
   keys.front().field.scalar_child = "weights";
   return keys;
 }
 
-Keys speculation_keys() {
+ServingKeys speculation_keys() {
   return {
       group<ServingPlan>("serving.speculation",
                          "Tokens that are drafted and verified in one step: multi-token "
@@ -172,7 +173,7 @@ Keys speculation_keys() {
   };
 }
 
-Keys batching_keys() {
+ServingKeys batching_keys() {
   return {
       group<ServingPlan>("serving.batching", "Limits of a step of one replica."),
       left_out(count_of("serving.batching.token_budget",
@@ -194,8 +195,9 @@ Keys batching_keys() {
 }
 
 /// Tokens of prompts or of answers.
-Keys length_keys(const std::string& at, const std::string& help, TokenLaw RequestLoad::*law) {
-  Keys keys{
+ServingKeys length_keys(const std::string& at, const std::string& help,
+                        TokenLaw RequestLoad::*law) {
+  ServingKeys keys{
       group<ServingPlan>(at.c_str(), help.c_str()),
       left_out(
           Field{.path = at + ".tokens", .help = "Mean.", .example = "1024", .min = 1, .max = 1e8},
@@ -223,7 +225,7 @@ SectionKey<ServingPlan> trace_key() {
            .example = "requests.csv"}};
 }
 
-Keys arrival_keys() {
+ServingKeys arrival_keys() {
   return {
       group<ServingPlan>("serving.requests", "What is asked."),
       with_default({.path = "serving.requests.arrivals",
@@ -261,7 +263,7 @@ Keys arrival_keys() {
   };
 }
 
-Keys run_keys() {
+ServingKeys run_keys() {
   return {
       left_out(
           time_of("serving.duration",
