@@ -112,10 +112,13 @@ class SignFinder {
     switch (architecture) {
       case Architecture::volta:
         return 1530.0;
+      case Architecture::turing:
+        return 1590.0;
       case Architecture::ampere:
         return 1410.0;
       case Architecture::hopper:
         return 1980.0;
+      case Architecture::ada:  // one clock for none of its parts
       case Architecture::blackwell:
         return std::nullopt;
     }

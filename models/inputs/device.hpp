@@ -18,8 +18,9 @@ FORETRAIN_ENUM_NAMES(Precision, {Precision::fp32, "fp32"}, {Precision::tf32, "tf
                      {Precision::fp8_block, "fp8-block"}, {Precision::mxfp8, "mxfp8"},
                      {Precision::nvfp4, "nvfp4"});
 
-enum class Architecture { volta, ampere, hopper, blackwell };
-FORETRAIN_ENUM_NAMES(Architecture, {Architecture::volta, "volta"}, {Architecture::ampere, "ampere"},
+enum class Architecture { volta, turing, ampere, ada, hopper, blackwell };
+FORETRAIN_ENUM_NAMES(Architecture, {Architecture::volta, "volta"}, {Architecture::turing, "turing"},
+                     {Architecture::ampere, "ampere"}, {Architecture::ada, "ada"},
                      {Architecture::hopper, "hopper"}, {Architecture::blackwell, "blackwell"});
 
 /// An accelerator as its datasheet describes it. Data: `topologies/catalog/devices`.

@@ -92,7 +92,7 @@ KeepBytes keep_bytes(const Shape& shape) {
   const Job& job = shape.job;
   const MemoryRules& rules = job.stack.memory;
   const bool unfused = job.memory.attention == AttentionKind::unfused;
-  const bool ampere = job.cluster.host.device.architecture <= Architecture::ampere;
+  const bool before_hopper = job.cluster.host.device.architecture < Architecture::hopper;
   KeepBytes bytes{};
   of(bytes, Keep::element) = shape.element;
   of(bytes, Keep::attention_input) = job.training.fp8_attention ? 1.0 : shape.element;
@@ -105,7 +105,8 @@ KeepBytes keep_bytes(const Shape& shape) {
   of(bytes, Keep::unfused_attention) = unfused ? shape.element : 0.0;
   of(bytes, Keep::scores) = unfused ? score_bytes(shape) : 0.0;
   of(bytes, Keep::softmax) = unfused ? 0.0 : statistics_bytes;
-  of(bytes, Keep::flash_copy) = !unfused && rules.flash_output_copy && ampere ? shape.element : 0.0;
+  of(bytes, Keep::flash_copy) =
+      !unfused && rules.flash_output_copy && before_hopper ? shape.element : 0.0;
   of(bytes, Keep::attention_output) = attention_output_bytes(shape);
   of(bytes, Keep::router) = router_bytes;
   of(bytes, Keep::router_fp32) = job.training.router_fp32 ? statistics_bytes : 0.0;
