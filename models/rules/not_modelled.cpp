@@ -90,6 +90,16 @@ std::string sixteen_bit_remedy(const Job& job) {
   return eight ? "fp8, or fp8-block" : "bf16";
 }
 
+/// The formats that the device is known to train in: "fp16, bf16".
+std::string trained_formats(const Job& job) {
+  std::string formats;
+  for (const auto& [precision, name] : EnumNames<Precision>::names) {
+    if (!has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
+    formats += (formats.empty() ? "" : ", ") + std::string(name);
+  }
+  return formats;
+}
+
 void refuse_machine(const Job& job, Reasons& reasons) {
   if (job.parallel.single_process() && quantised(job.training.precision))
     refuse(reasons, "training.precision",
@@ -104,12 +114,15 @@ void refuse_machine(const Job& job, Reasons& reasons) {
            sixteen_bit_remedy(job));
     return;
   }
+  const Device& device = job.cluster.host.device;
   for (const Precision precision : product_precisions(job)) {
-    if (has_gemm_profile({job.cluster.host.device, job.device_profile, precision})) continue;
+    if (has_gemm_profile({device, job.device_profile, precision})) continue;
+    const std::string format(name_of(precision));
+    const bool known = device.peak_of(precision) > FlopPerSecond{};
     refuse(reasons, "training.precision",
-           fmt::format("there is no kernel profile for {} on {}", name_of(precision),
-                       job.cluster.host.device.name),
-           "bf16, or fp16 on devices without it");
+           known ? "there is no kernel profile for " + format + " on " + device.name
+                 : "the tensor cores of " + device.name + " do not multiply " + format,
+           trained_formats(job));
   }
 }
 
