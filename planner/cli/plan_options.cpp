@@ -7,9 +7,11 @@
 #include <chrono>
 #include <utility>
 
+#include "planner/cli/machine_options.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 
 namespace foretrain {
 namespace {
@@ -49,9 +51,7 @@ std::vector<HostShare> machines_asked_for(const PlanOptions& options, const Job&
   refuse_many("--gpus", numbers.size());
   for (const int gpus : numbers) {
     const auto share = share_of(gpus, per_host);
-    if (!share)
-      throw UsageError(fmt::format("--gpus {}: a host has {} GPUs, so {} or {}", gpus, per_host,
-                                   gpus / per_host * per_host, (gpus / per_host + 1) * per_host));
+    if (!share) throw UsageError("--gpus: " + share_refusal(gpus, host.name, per_host));
     machines.push_back(*share);
   }
   return machines;
@@ -178,6 +178,7 @@ void add_space_options(CLI::App& app, PlanOptions& options) {
       ->type_name("KEY=LIST");
   app.add_flag("--all-schedules", options.all_schedules,
                "Try every schedule, not only 1f1b and interleaved");
+  add_device_option(app, options.device);
   app.add_option("--gpus", options.gpus, "Numbers of GPUs to try: --gpus 512,1024 or 512..4096")
       ->type_name("LIST");
 }

@@ -18,6 +18,7 @@ struct PlanOptions {
   std::vector<std::string> fixed;
   std::vector<std::string> varied;
   std::string gpus;
+  std::string device;  ///< in place of the scenario's
   std::string by = "time";
   RoomOptions room;
   std::optional<double> max_step;

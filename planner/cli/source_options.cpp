@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/source_options.hpp"
 
+#include <array>
+
+#include "planner/cli/machine_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
@@ -8,12 +11,25 @@
 namespace foretrain {
 namespace {
 
-/// A scenario says what machine it runs on.
-void refuse_machine(const CLI::App& app) {
-  for (const char* const option : {"--host", "--fabric", "--gpus", "--sequence"})
-    if (app.count(option) > 0)
-      throw UsageError(std::string(option) +
-                       " is for --megatron and --hf; a scenario's keys are changed with --set");
+constexpr std::array import_names{"--host",   "--fabric", "--gpus", "--sequence",
+                                  "--device", "--lora",   "--qlora"};
+
+/// A scenario says what machine it runs on, and what is trained; another GPU in its place is
+/// --device.
+void refuse_machine(const SourceOptions& source) {
+  const bool device = !source.framework.import.device.empty();
+  for (const std::string option : import_names)
+    if (source.app->count(option) > 0 && option != "--device" && !(device && option == "--gpus"))
+      throw UsageError(option +
+                       " is for --megatron and --hf; a scenario's keys are changed with "
+                       "--set, its GPUs with --device and --gpus");
+}
+
+/// @throws UsageError
+std::optional<WantedAdapter> wanted_adapter(const SourceOptions& source) {
+  if (!source.lora && !source.qlora) return std::nullopt;
+  if (source.hf.empty()) throw UsageError("--lora and --qlora stand beside --hf");
+  return WantedAdapter{source.lora ? *source.lora : *source.qlora, source.qlora.has_value()};
 }
 
 }  // namespace
@@ -28,6 +44,12 @@ void add_source_options(CLI::App& app, SourceOptions& source) {
   app.add_option("--hf", source.hf, "Hugging Face config.json in place of a scenario")
       ->type_name("FILE");
   add_machine_options(app, source.framework.import);
+  const auto rank = [&](const char* name, std::optional<int>& value, const char* help) {
+    return app.add_option(name, value, help)->type_name("RANK")->check(CLI::Range(1, 65536));
+  };
+  auto* const lora = rank("--lora", source.lora,
+                          "With --hf: train adapters of this rank beside all linear layers");
+  rank("--qlora", source.qlora, "The same beside frozen weights in 4 bits")->excludes(lora);
 }
 
 std::string source_words(const ScenarioOptions& options) {
@@ -40,12 +62,19 @@ std::string source_words(const ScenarioOptions& options) {
 }
 
 std::string source_words(const SourceOptions& source) {
-  if (!source.imports()) return source_words(source.scenario);
   std::vector<std::string> words;
-  for (const char* const name : {"--megatron", "--hf", "--host", "--fabric", "--gpus", "--sequence",
-                                 "--set", "--profiles", "--catalog"})
+  const auto add = [&](const char* name) {
     if (const CLI::Option* option = source.app->get_option_no_throw(name))
       for (const std::string& value : option->results()) words.insert(words.end(), {name, value});
+  };
+  if (!source.imports()) {
+    const std::string scenario = source_words(source.scenario);
+    for (const char* const name : {"--device", "--gpus"}) add(name);
+    return scenario.empty() || words.empty() ? scenario : scenario + " " + shell_words(words);
+  }
+  for (const char* const name : {"--megatron", "--hf"}) add(name);
+  for (const char* const name : import_names) add(name);
+  for (const char* const name : {"--set", "--profiles", "--catalog"}) add(name);
   return shell_words(words);
 }
 
@@ -55,14 +84,16 @@ Scenario read_scenario(const SourceOptions& source) {
   if (given != 1)
     throw UsageError(source.app->get_name() + " takes one of SCENARIO, --megatron and --hf");
   if (!source.imports()) {
-    refuse_machine(*source.app);
-    return read_scenario(source.scenario);
+    refuse_machine(source);
+    const PlanImportOptions& machine = source.framework.import;
+    return read_scenario(on_device(source.scenario, machine.device, machine.gpus));
   }
   FrameworkOptions framework = source.framework;
   framework.folders = source.scenario.folders;
+  const auto adapter = wanted_adapter(source);
   const ImportedScenario imported =
       source.hf.empty() ? import_words(Framework::megatron, {source.megatron}, framework)
-                        : import_huggingface_file(source.hf, framework);
+                        : import_huggingface_file(source.hf, framework, adapter);
   write_diagnostic("stack    " + imported.notes.stack);
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);

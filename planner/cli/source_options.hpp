@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 
 #include "planner/cli/command.hpp"
@@ -15,15 +16,18 @@ struct SourceOptions {
   const CLI::App* app = nullptr;  ///< the command that reads it
   ScenarioOptions scenario;
   FrameworkOptions framework;
-  std::string megatron;  ///< arguments, or the file that holds them
-  std::string hf;        ///< a Hugging Face configuration
+  std::string megatron;      ///< arguments, or the file that holds them
+  std::string hf;            ///< a Hugging Face configuration
+  std::optional<int> lora;   ///< rank of adapters beside its model
+  std::optional<int> qlora;  ///< the same with frozen weights in 4 bits
 
   /// A configuration stands in the place of a scenario file.
   [[nodiscard]] bool imports() const { return !megatron.empty() || !hf.empty(); }
 };
 
-/// SCENARIO, --megatron, --hf and what those need to know. --set and --catalog are for all three;
-/// add_scenario_options() adds them where the command's help wants them.
+/// SCENARIO, --megatron, --hf and what those need to know: the machine and adapters. --set and
+/// --catalog are for all three; add_scenario_options() adds them where the command's help wants
+/// them.
 void add_source_options(CLI::App& app, SourceOptions& source);
 
 /// What has to stand behind a command's name to read the same again, overrides and folders

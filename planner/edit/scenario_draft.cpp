@@ -19,6 +19,7 @@
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -199,9 +200,7 @@ DraftAnswers placed(DraftAnswers answers, const std::filesystem::path& folder,
   const std::string text = head(whole, parts) + "parallel:\n  zero: 1\n";
   const int per_host = load_scenario_text(text, "init", folder, options).job.cluster.host.gpus;
   const auto share = share_of(answers.gpus, per_host);
-  if (!share)
-    throw UsageError(fmt::format("{} GPUs are not as many of every {}, which has {}", answers.gpus,
-                                 answers.host, per_host));
+  if (!share) throw UsageError(share_refusal(answers.gpus, answers.host, per_host));
   answers.hosts = share->hosts;
   answers.gpus_per_host = share->gpus_per_host < per_host ? share->gpus_per_host : 0;
   return answers;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/device_names.hpp"
 #include "scenarios/fields/field_reader.hpp"
@@ -114,6 +115,31 @@ std::string about_machine(CatalogKind kind, const std::string& name,
   const std::vector<std::string> hosts = hosts_with(device->name, roots);
   if (hosts.empty()) return "";
   return fmt::format("{} is a GPU; hosts with it: {}", device->name, joined(hosts));
+}
+
+std::optional<std::string> host_with_device(const CatalogRequest& device, CatalogContext& context) {
+  const auto file = find_requested(CatalogKind::devices, device, context);
+  const auto entry = file ? read_device_entry(*file, "", context) : std::nullopt;
+  if (!entry) return std::nullopt;
+  if (!entry->host.empty()) return entry->host;
+  const auto roots = catalog_roots(context.catalogs, context.diagnostics);
+  if (find_catalog_file(CatalogKind::hosts, file->name, roots)) return file->name;
+  const std::vector<std::string> hosts = hosts_with(file->name, roots);
+  if (hosts.size() == 1) return hosts.front();
+  context.diagnostics.add(
+      device.mark, device.path,
+      hosts.empty() ? fmt::format("no host of the catalogs has {}; describe one under `{}` in {}, "
+                                  "or give a host",
+                                  file->name, server_key, file->shown)
+                    : fmt::format("several hosts have {}; give one of them as host: {}", file->name,
+                                  joined(hosts)));
+  return std::nullopt;
+}
+
+std::string share_refusal(int gpus, const std::string& host, int per_host) {
+  const int whole = gpus / per_host * per_host;
+  return fmt::format("{} GPUs are not as many of every {}, which has {}; give {} or {}", gpus, host,
+                     per_host, whole, whole + per_host);
 }
 
 }  // namespace foretrain

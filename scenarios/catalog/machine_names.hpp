@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 
 namespace foretrain {
@@ -22,5 +23,14 @@ inline constexpr const char* not_modelled_path = "topologies/catalog/not-modelle
 /// The file of the device that records and sellers call so, in any case; nothing for other kinds.
 [[nodiscard]] std::optional<CatalogFile> find_by_alias(
     CatalogKind kind, const std::string& name, const std::vector<std::filesystem::path>& roots);
+
+/// The host that a device comes in: the one that its file names (`host`) or describes (`server`),
+/// else the only one with it. Nothing after reporting at the request: no such device, with the
+/// nearest names, or which hosts to choose from.
+[[nodiscard]] std::optional<std::string> host_with_device(const CatalogRequest& device,
+                                                          CatalogContext& context);
+
+/// Why a number of GPUs cannot be taken from such hosts (share_of), and which can.
+[[nodiscard]] std::string share_refusal(int gpus, const std::string& host, int per_host);
 
 }  // namespace foretrain

@@ -117,6 +117,7 @@ Command add_fit_command(CLI::App& program) {
       "  foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64\n"
       "  foretrain fit --serve chat.yaml\n"
       "  foretrain fit --hf config.json --set parallel.tensor=4\n"
+      "  foretrain fit --hf config.json --gpus 1 --device rtx4090 --lora 16\n"
       "Exit codes: 0 it fits, 2 bad usage or input, 3 it does not fit or is not a legal plan.");
   return {app, [options] { return fit(*options); }};
 }

@@ -9,6 +9,7 @@
 
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/source_options.hpp"
@@ -89,7 +90,8 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
   return report;
 }
 
-int run_plan(const PlanOptions& options) {
+int run_plan(PlanOptions options) {
+  options.scenario = on_device(options.scenario, options.device);
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
@@ -147,6 +149,7 @@ Command add_plan_command(CLI::App& program) {
       "  foretrain plan run.yaml\n"
       "  foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3\n"
       "  foretrain plan run.yaml --gpus 512,1024,2048 --by cost --max-step 20\n"
+      "  foretrain plan run.yaml --device l40s --gpus 2,4,8\n"
       "  foretrain plan run.yaml --headroom \"4 GiB\" --emit 1 best.yaml\n"
       "  foretrain plan run.yaml --max-memory-share 1\n"
       "  foretrain plan run.yaml --gpus 1024..8192 --by cost --deadline \"30 days\" \\\n"

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/commands.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -109,7 +109,7 @@ Help help_of(Framework framework) {
               "  foretrain import transformers training_args.json ds_config.json --gpus 8\n"};
     case Framework::axolotl:
       return {"An Axolotl YAML into a scenario", "Axolotl configuration, accelerate beside it",
-              "  foretrain import axolotl lora.yml --gpus 8 --out run.yaml\n"};
+              "  foretrain import axolotl lora.yml --gpus 2 --device l40s --out run.yaml\n"};
     case Framework::llamafactory:
       return {"A LLaMA-Factory YAML into a scenario", "LLaMA-Factory configuration",
               "  foretrain import llamafactory llama3_lora_sft.yaml --gpus 8 --out run.yaml\n"};
@@ -190,9 +190,8 @@ Command add_framework_import(CLI::App& import, Framework framework) {
 }  // namespace
 
 void add_machine_options(CLI::App& app, PlanImportOptions& options) {
-  app.add_option("--host", options.host,
-                 "Server type; by default the host that the catalog marks as default")
-      ->type_name("HOST");
+  add_host_options(app, options.host, options.device,
+                   "Server type; by default the host that the catalog marks as default");
   app.add_option("--fabric", options.fabric,
                  "Fabric preset; by default that of the host's own NICs")
       ->type_name("PRESET");
@@ -265,11 +264,15 @@ ImportedScenario import_words(Framework framework, const std::vector<std::string
   return import_framework(framework, text, "arguments", import);
 }
 
-ImportedScenario import_huggingface_file(const std::string& file, const FrameworkOptions& options) {
+ImportedScenario import_huggingface_file(const std::string& file, const FrameworkOptions& options,
+                                         const std::optional<WantedAdapter>& adapter) {
   Diagnostics diagnostics;
   const auto text = read_text_file(file, file, YamlLimits{}.file_bytes, diagnostics);
   diagnostics.throw_if_any();
-  return plan_of_huggingface({*text, file, "Hugging Face"}, import_options(options));
+  const ImportSource source{*text, file, "Hugging Face"};
+  const PlanImportOptions import = import_options(options);
+  return adapter ? tuning_of_huggingface(source, *adapter, import)
+                 : plan_of_huggingface(source, import);
 }
 
 void tell_import(const ImportedScenario& imported) {

@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/cli/command.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 
 namespace foretrain {
 
@@ -30,10 +32,11 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options);
 /// The host, its fabric and the number of GPUs of what is imported.
 void add_machine_options(CLI::App& app, PlanImportOptions& options);
 
-/// A first scenario for the model of a Hugging Face configuration.
+/// A first scenario for the model of a Hugging Face configuration, or for an adapter beside it.
 /// @throws ScenarioError, UsageError
 [[nodiscard]] ImportedScenario import_huggingface_file(const std::string& file,
-                                                       const FrameworkOptions& options);
+                                                       const FrameworkOptions& options,
+                                                       const std::optional<WantedAdapter>& adapter);
 
 /// What was read, ignored and assumed, to standard error.
 void tell_import(const ImportedScenario& imported);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cli/commands.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/questions.hpp"
 #include "planner/cli/room_options.hpp"
@@ -29,6 +30,7 @@ namespace {
 struct InitOptions {
   std::string file;
   DraftAnswers answers;
+  std::string device;  ///< in place of the host
   std::optional<int> hosts;
   RoomOptions room;
   ScenarioOptions scenario;  ///< its catalogs alone are used
@@ -89,7 +91,7 @@ void ask_all(InitOptions& options, const LoadOptions& load) {
 void require_flags(const InitOptions& options) {
   std::string missing;
   if (options.answers.model.empty()) missing += " --model";
-  if (options.answers.host.empty()) missing += " --host";
+  if (options.answers.host.empty()) missing += " --host or --device";
   if (!options.hosts && options.answers.gpus == 0) missing += " --hosts or --gpus";
   if (missing.empty()) return;
   throw UsageError("init asks its questions on a terminal; elsewhere it needs" + missing);
@@ -114,6 +116,7 @@ void tell(const ScenarioDraft& draft, const std::string& file, const InitOptions
 int init(InitOptions options) {
   const LoadOptions load = load_options(options.scenario);
   if (!options.file.empty() && options.file != "-") refuse_to_replace(options.file);
+  if (!options.device.empty()) options.answers.host = host_of_device(options.device, load);
   if (can_ask())
     ask_all(options, load);
   else
@@ -149,8 +152,8 @@ Command add_init_command(CLI::App& program) {
   app->add_option("--model", options->answers.model,
                   "Model: a name of foretrain show models, or a path to a config.json")
       ->type_name("MODEL");
-  app->add_option("--host", options->answers.host, "Host: a name of foretrain show hosts")
-      ->type_name("HOST");
+  add_host_options(*app, options->answers.host, options->device,
+                   "Host: a name of foretrain show hosts");
   auto* const hosts = app->add_option("--hosts", options->hosts, "Number of hosts")->type_name("N");
   app->add_option("--gpus", options->answers.gpus,
                   "Number of GPUs in place of hosts: whole hosts, or a part of one")
@@ -179,7 +182,7 @@ Command add_init_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain init\n"
       "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"\n"
-      "  foretrain init one.yaml --model llama3-8b --host dgx-h100 --gpus 2\n"
+      "  foretrain init one.yaml --model llama3-8b --device l40s --gpus 4\n"
       "  foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate -\n"
       "Exit codes: 0 written, 2 bad usage or input, 3 no plan fits.");
   return {app, [options] { return init(*options); }};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/huggingface/huggingface.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
 namespace {
@@ -22,27 +23,47 @@ std::string name_of(const std::string& file) {
   return folder.empty() ? stem : folder;
 }
 
+/// The configuration as a model. @throws ScenarioError
+HuggingFaceModel model_of(const ImportSource& source) {
+  Diagnostics diagnostics;
+  const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
+  auto model = root ? import_huggingface(*root, name_of(source.name), diagnostics)
+                    : std::optional<HuggingFaceModel>{};
+  diagnostics.throw_if_any();
+  return std::move(*model);
+}
+
+int first_sequence(const HuggingFaceModel& model, const PlanImportOptions& options) {
+  const int longest = model.shape.positions > 0 ? model.shape.positions : usual_sequence;
+  return options.sequence.value_or(std::min(longest, usual_sequence));
+}
+
+/// What was read of the model itself.
+void add_notes(const HuggingFaceModel& model, PlanNotes& notes) {
+  for (const ResolvedValue& value : model.values) notes.read.push_back(value.path);
+  notes.ignored.insert(notes.ignored.end(), model.ignored.begin(), model.ignored.end());
+  notes.approximated.insert(notes.approximated.end(), model.unknown.begin(), model.unknown.end());
+  notes.assumed.insert(notes.assumed.end(), model.assumed.begin(), model.assumed.end());
+}
+
 }  // namespace
 
 ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImportOptions& options) {
+  const HuggingFaceModel model = model_of(source);
   Diagnostics diagnostics;
-  const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
-  const std::string name = name_of(source.name);
-  const auto model =
-      root ? import_huggingface(*root, name, diagnostics) : std::optional<HuggingFaceModel>{};
-  const auto per_host = host_gpus(options, diagnostics);
+  const auto host = import_host(options, diagnostics);
   diagnostics.throw_if_any();
   ImportedPlan plan;
-  plan.job.name = name;
-  plan.job.model = model->shape;
-  for (const ResolvedValue& value : model->values) plan.notes.read.push_back(value.path);
-  plan.notes.ignored = model->ignored;
-  plan.notes.approximated = model->unknown;
-  plan.notes.assumed = model->assumed;
-  const int gpus = gpus_for({}, 1, *per_host, options, plan.notes);
-  const int longest = model->shape.positions > 0 ? model->shape.positions : usual_sequence;
+  plan.job.name = name_of(source.name);
+  plan.job.model = model.shape;
+  add_notes(model, plan.notes);
+  const int gpus = gpus_for({}, 1, host->gpus, options, plan.notes);
   Training& training = plan.job.training;
-  training.sequence = options.sequence.value_or(std::min(longest, usual_sequence));
+  training.sequence = first_sequence(model, options);
+  if (host->device.peak_of(Precision::bf16) <= FlopPerSecond{}) {
+    training.precision = Precision::fp16;
+    plan.notes.assumed.push_back(fmt::format("fp16: {} has no bf16", host->device.name));
+  }
   training.global_batch = gpus;
   plan.job.parallel.data = gpus;
   plan.job.parallel.zero = 1;
@@ -53,6 +74,30 @@ ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImpor
       fmt::format("{} replicas with ZeRO-1, one sequence of {} tokens each (--set, --sequence)",
                   gpus, training.sequence));
   return finish_import(std::move(plan), source, options, diagnostics);
+}
+
+ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedAdapter& adapter,
+                                       const PlanImportOptions& options) {
+  const HuggingFaceModel model = model_of(source);
+  PlanImportOptions asked = options;
+  asked.shape = model.shape;
+  asked.sequence = first_sequence(model, options);
+  if (asked.name.empty()) asked.name = name_of(source.name);
+  const std::string arguments = fmt::format(
+      "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n"
+      "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n",
+      adapter.rank, adapter.quantised);
+  ImportedScenario imported =
+      import_tuning(TuningFramework::transformers,
+                    {arguments, source.name, "Hugging Face", PlanFramework::transformers}, asked);
+  add_notes(model, imported.notes);
+  const Training& training = imported.scenario.job.training;
+  imported.notes.assumed.push_back(
+      fmt::format("{} of rank {} beside all linear layers, by the Trainer and PEFT in {}, one "
+                  "sequence of {} tokens per GPU, full recomputation (--set, --sequence)",
+                  adapter.quantised ? "QLoRA" : "LoRA", adapter.rank, name_of(training.precision),
+                  training.sequence));
+  return imported;
 }
 
 }  // namespace foretrain

@@ -9,6 +9,7 @@
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/sections/model_text.hpp"
 #include "scenarios/sections/scenario_text.hpp"
 
@@ -121,9 +122,7 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
   if (!share) {
     diagnostics.add(
         Mark{std::make_shared<const std::string>("--host"), 0, 0}, "host",
-        fmt::format("{} GPUs are not as many of every {} with {} GPUs each; give another "
-                    "--host, or --gpus",
-                    gpus, host->name, host->gpus));
+        share_refusal(gpus, host->name, host->gpus) + " with --gpus, or another --host");
     return;
   }
   cluster.host.name = host->name;
@@ -150,9 +149,15 @@ std::optional<Host> import_host(const PlanImportOptions& options, Diagnostics& d
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
   CatalogContext context{options.catalogs, {}, diagnostics, files, values};
-  const Mark mark{std::make_shared<const std::string>("--host"), 0, 0};
-  const std::string name = options.host.empty() ? default_machine().host : options.host;
-  return load_host({name, "host", mark}, context);
+  const auto at = [](const char* option) {
+    return Mark{std::make_shared<const std::string>(option), 0, 0};
+  };
+  std::optional<std::string> name = options.host;
+  if (!options.device.empty())
+    name = host_with_device({options.device, "device", at("--device")}, context);
+  else if (options.host.empty())
+    name = default_machine().host;
+  return name ? load_host({*name, "host", at("--host")}, context) : std::nullopt;
 }
 
 void choose_stack(ImportedPlan& plan, const std::string& name, const std::string& why) {

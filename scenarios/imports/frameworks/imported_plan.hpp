@@ -28,7 +28,8 @@ struct PlanNotes {
 /// What a user says beside the source.
 struct PlanImportOptions {
   std::string name;                              ///< of the scenario; empty: the source's
-  std::string host;                              ///< host catalog; empty: default_machine()
+  std::string host;                              ///< host catalog; empty: that of `device`
+  std::string device;                            ///< whose host; empty: default_machine()
   std::string fabric;                            ///< fabric catalog; empty: the host's own NICs
   std::optional<int> gpus;                       ///< instead of what the source says
   std::string model;                             ///< catalog name or path; empty: the source's
@@ -37,6 +38,7 @@ struct PlanImportOptions {
   std::optional<int> micro_batch;                ///< where a DeepSpeed JSON says "auto"
   std::optional<int> accumulation;               ///< micro-batches per step, likewise
   std::optional<Precision> precision;            ///< likewise
+  std::optional<LlmShape> shape;                 ///< of a model that was read already
   bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
   bool leave_out_unknown = false;                ///< pass over keys that nobody knows here

@@ -95,6 +95,10 @@ std::vector<std::string> TuningReader::words_of(const Keys& keys) {
 }
 
 void TuningReader::read_model(Diagnostics& diagnostics) {
+  if (options_.shape) {
+    job_.model = *options_.shape;
+    return;
+  }
   std::string unknown;
   LoadOptions load;
   load.catalogs = options_.catalogs;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/cli/machine_options.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "planner/text/usage_error.hpp"
+#include "scenarios/catalog/machine_names.hpp"
+#include "scenarios/catalog/machine_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
+
+namespace foretrain {
+
+void add_device_option(CLI::App& app, std::string& device) {
+  app.add_option("--device", device,
+                 "GPU: a name of foretrain show devices; takes the host that comes with it")
+      ->type_name("DEVICE");
+}
+
+void add_host_options(CLI::App& app, std::string& host, std::string& device,
+                      const std::string& host_help) {
+  add_device_option(app, device);
+  app.add_option("--host", host, host_help)
+      ->type_name("HOST")
+      ->excludes(app.get_option("--device"));
+}
+
+std::string host_of_device(const std::string& device, const LoadOptions& options) {
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, {}, diagnostics, files, values};
+  const Mark mark{std::make_shared<const std::string>("--device"), 0, 0};
+  auto host = host_with_device({device, "device", mark}, context);
+  diagnostics.throw_if_any();
+  return std::move(*host);
+}
+
+ScenarioOptions on_device(ScenarioOptions options, const std::string& device,
+                          std::optional<int> gpus) {
+  if (device.empty()) return options;
+  if (options.file == "-" && !gpus)
+    throw UsageError("--device asks the scenario for its GPUs first: give a file, or --gpus");
+  const LoadOptions load = load_options(options);
+  const std::string name = host_of_device(device, load);
+  ClusterTextRequest request;
+  request.host = name;
+  const ClusterParts parts = cluster_parts(request, load);
+  const int wanted = gpus ? *gpus : read_scenario(options).job.cluster.gpus();
+  const auto share = share_of(wanted, parts.host.gpus);
+  if (!share) throw UsageError("--gpus: " + share_refusal(wanted, name, parts.host.gpus));
+  const std::vector<std::string> settings{
+      "cluster.host=" + name, "cluster.fabric.preset=" + parts.preset,
+      fmt::format("cluster.hosts={}", share->hosts),
+      fmt::format("cluster.gpus_per_host={}", share->gpus_per_host)};
+  options.overrides.insert(options.overrides.begin(), settings.begin(), settings.end());
+  return options;
+}
+
+}  // namespace foretrain
