@@ -127,6 +127,20 @@ std::string proportion_source(const std::string& relative) {
   return fmt::format("nothing measured; as {}, in proportion to the datasheets", relative);
 }
 
+/// A format that the relative was not measured in needs all of its constants.
+void require_whole_formats(const FieldValues& said, const FieldValues& values,
+                           Diagnostics& diagnostics) {
+  for (const auto& [precision, name] : EnumNames<Precision>::names) {
+    const std::string group = "gemm." + std::string(name);
+    if (!said.has_group(group)) continue;
+    for (const Field* const field : device_profile_fields().children(group))
+      if (field->required && !values.has(field->path))
+        diagnostics.add(said.where(group), "profile." + field->path,
+                        fmt::format("required key is missing; write for example {}: {}",
+                                    leaf_name(field->path), field->example));
+  }
+}
+
 std::optional<FieldValues> values_in_proportion(const CatalogFile& file, CatalogContext& context);
 
 /// Measured, or in proportion in its turn.
@@ -171,9 +185,10 @@ std::optional<FieldValues> values_in_proportion(const CatalogFile& file, Catalog
     const std::size_t before = context.diagnostics.count();
     const FieldValues said =
         read_fields(own->node, device_profile_fields(), context.diagnostics, Document::partial);
-    if (context.diagnostics.count() != before) return std::nullopt;
     for (const FieldValue& value : said.all())
       if (!value.is_default) values->put(value);
+    require_whole_formats(said, *values, context.diagnostics);
+    if (context.diagnostics.count() != before) return std::nullopt;
   }
   return values;
 }

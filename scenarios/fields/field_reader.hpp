@@ -78,7 +78,8 @@ class FieldValues {
   /// In table order, then values that put() added; list elements in file order.
   [[nodiscard]] const std::vector<FieldValue>& all() const { return values_; }
 
-  /// Gives a path another value, or its first one. For variants of a file that was read.
+  /// Gives a path another value, or its first one, and with it the groups that it is in. For
+  /// variants of a file that was read.
   void put(FieldValue value);
   /// Takes the value of a path away, if it has one.
   void erase(std::string_view path);

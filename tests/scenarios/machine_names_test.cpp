@@ -21,7 +21,34 @@ std::string refusal_of_host(const std::string& host) {
   return "";
 }
 
+/// The host that comes with a device, or what is wrong.
+std::string host_with(const std::string& device) {
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{{}, {}, diagnostics, files, values};
+  const auto host = host_with_device({device, "device", {}}, context);
+  return host ? *host : diagnostics.sorted().front().message;
+}
+
 }  // namespace
+
+TEST_CASE("machines: a device has the host that its file names or describes, or the only one",
+          "[scenarios][catalog]") {
+  CHECK(host_with("h100-sxm5-80gb") == "dgx-h100");  // `host`
+  CHECK(host_with("l40s") == "l40s");                // `server`
+  CHECK(host_with("A6000") == "rtx-a6000");
+  CHECK(host_with("h100-96gb-hbm2e-500w") == "hgx-h100-96gb");
+  CHECK(host_with("v100-32gb") ==
+        "several hosts have v100-32gb; give one of them as host: dgx-1, dgx-2");
+  CHECK(test::has(host_with("rtx409"), "did you mean 'rtx4090'"));
+}
+
+TEST_CASE("machines: numbers of GPUs that hosts cannot give are told with those that they can",
+          "[scenarios][catalog]") {
+  CHECK(share_refusal(9, "l40s", 8) ==
+        "9 GPUs are not as many of every l40s, which has 8; give 8 or 16");
+}
 
 TEST_CASE("machines: a GPU that is named as a host is told its hosts", "[scenarios][catalog]") {
   const std::string text = refusal_of_host("GB300");
