@@ -108,6 +108,22 @@ double routing_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   return doubt;
 }
 
+/// More than two GPUs share PCIe switches, and the way between sockets, which hosts lay out as they
+/// like: what was measured spans a factor of 16.
+double pcie_uncertainty(const Job& job, std::vector<Warning>& warnings) {
+  const Host& host = job.cluster.host;
+  if (host.scale_up != ScaleUpKind::pcie || host.gpus <= 2) return 0.0;
+  const double doubt = SlowerStep(job).pcie();
+  if (doubt < least_told) return 0.0;
+  warnings.push_back(
+      {"outside-calibration",
+       fmt::format(
+           "{} GPUs of {} meet over PCIe, where hosts differ: without peer-to-peer transfers "
+           "a step may take {:.2g} times as long (foretrain calibrate run measures it)",
+           host.gpus, host.name, 1.0 + doubt)});
+  return doubt;
+}
+
 /// What nobody has measured anywhere: no left-out run tells how wide it is.
 struct Unmeasured {
   double device = 0.0;
@@ -118,6 +134,7 @@ struct Unmeasured {
   double scans = 0.0;
   double routing = 0.0;
   double kin = 0.0;
+  double pcie = 0.0;  ///< slower alone
 };
 
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
@@ -129,7 +146,8 @@ Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
           release_year * software_years(job).beyond(),
           scan_uncertainty(job, step, warnings),
           routing_uncertainty(job, warnings),
-          kin_uncertainty(job, warnings)};
+          kin_uncertainty(job, warnings),
+          pcie_uncertainty(job, warnings)};
 }
 
 const StackReach* reach_of(const StackProfile& stack) {
@@ -340,6 +358,10 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run on this device"});
   parts.push_back({"routing", both(other.routing), "routing over so many ranks was not measured",
                    narrower_by(BandKind::experts)});
+  parts.push_back({"PCIe",
+                   {0.0, other.pcie},
+                   "how its GPUs share PCIe is not known",
+                   "nccl-tests on this host: foretrain calibrate run or import"});
   parts.push_back({"one process", both(other.replicas), "torch.nn.DataParallel was not measured",
                    "one run of it"});
   parts.erase(std::remove_if(parts.begin(), parts.end(),
@@ -367,7 +389,7 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
                             other.scans, other.release, other.routing, other.kin})
     extra = std::hypot(extra, part);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
-  step.high = step.time * (1.0 + std::hypot(known.high, extra));
+  step.high = step.time * (1.0 + std::hypot(known.high, extra, other.pcie));
 }
 
 }  // namespace foretrain

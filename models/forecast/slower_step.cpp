@@ -10,6 +10,10 @@ namespace foretrain {
 namespace {
 
 constexpr double slow_network = 0.5;  // of the rate expected where nobody measured
+// All-reduce of 512 MiB by four and eight GPUs of a host without peer-to-peer transfers: 5.2 and
+// 1.45 GB/s, where pairs have 20 (nccl_sweeps.csv, ar_l40sx*_half_aic).
+constexpr double slow_pcie_four = 0.22;
+constexpr double slow_pcie_eight = 0.06;
 constexpr double slow_host = 2.0;     // launches: one generation of processors
 constexpr double slow_routing = 1.5;  // kernels around experts, fused or not
 constexpr double slow_grouped = 1.1;  // products of few tokens per expert
@@ -23,6 +27,14 @@ double SlowerStep::network() const {
   Job slow = job_;
   for (double* share : {&slow.site.across.share, &slow.site.lone_share, &slow.site.send_share})
     *share *= slow_network;
+  return longer(slow);
+}
+
+double SlowerStep::pcie() const {
+  const Host& host = job_.cluster.host;
+  if (host.scale_up != ScaleUpKind::pcie || host.gpus <= 2) return 0.0;
+  Job slow = job_;
+  slow.cluster.host.gpu_link.bandwidth *= host.gpus <= 4 ? slow_pcie_four : slow_pcie_eight;
   return longer(slow);
 }
 

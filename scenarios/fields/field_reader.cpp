@@ -270,7 +270,8 @@ std::optional<double> FieldValues::optional_number(std::string_view path) const 
 }
 
 void FieldValues::put(FieldValue value) {
-  for (auto dot = value.path.find('.'); dot != std::string::npos; dot = value.path.find('.', dot + 1))
+  for (auto dot = value.path.find('.'); dot != std::string::npos;
+       dot = value.path.find('.', dot + 1))
     groups_.emplace(value.path.substr(0, dot), value.mark);
   const auto [found, is_new] = index_.emplace(value.path, values_.size());
   if (is_new)

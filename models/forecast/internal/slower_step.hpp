@@ -14,6 +14,8 @@ class SlowerStep {
 
   /// NICs reach half of what is expected of them: traffic that hides behind kernels no longer does.
   [[nodiscard]] double network() const;
+  /// GPUs that PCIe joins reach each other as slowly as on the slowest host that was measured.
+  [[nodiscard]] double pcie() const;
   /// The processor takes twice as long for launches, which then show where kernels are small.
   [[nodiscard]] double launches() const;
   /// What routes, permutes and runs experts is slower; 0 of a dense model.

@@ -76,6 +76,15 @@ run 3 simulate run.yaml --device rtx-a6000 --set training.precision=fp8
 has out "he tensor cores of rtx-a6000 do not multiply fp8"
 run 0 simulate run.yaml --device l40s --set training.precision=fp8
 
+# Rings of more than two GPUs over PCIe differ between hosts: a warning, and the band's upper end.
+run 0 simulate run.yaml --device l40s --gpus 2 --json
+lacks out "meet over PCIe"
+run 0 init four.yaml --model llama3-8b --device l40s --gpus 4 </dev/null
+run 0 simulate four.yaml --json
+has out "4 GPUs of l40s meet over PCIe, where hosts differ"
+run 0 explain four.yaml step.band
+has out "how its GPUs share PCIe is not known"
+
 # Nothing was measured of it, so its band is wider than the measured relative's.
 run 0 simulate run.yaml --device l40s --json
 cp out unmeasured.json
