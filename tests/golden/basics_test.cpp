@@ -110,7 +110,8 @@ TEST_CASE("basics: gloo sums gradients with cores, NCCL with GPUs and NICs", "[g
   // No communicator on the GPU.
   CHECK(gloo.memory->peak < nccl.memory->peak);
   CHECK(gloo.collectives.trust == Trust::extrapolated);
-  CHECK(gloo.step->high / gloo.step->time > nccl.step->high / nccl.step->time);
+  // The upper end of NCCL's is what eight GPUs without NVLink may take.
+  CHECK(gloo.step->time / gloo.step->low > nccl.step->time / nccl.step->low);
 }
 
 TEST_CASE("basics: the event engine refuses gloo, whose sockets are not its links",
