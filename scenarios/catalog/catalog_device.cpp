@@ -37,7 +37,8 @@ std::vector<Bound<DeviceEntry>> name_keys() {
                 "Names that tables of measurements use where no other kind is meant.", "[H100]"),
           names("platforms", "Names of Megatron-LM's test machines that have it.", "[h100]"),
           bind({.path = "host",
-                .help = "Catalog host that measurements of it are of where they name none.",
+                .help = "Catalog host that it comes in: what --device takes, and what measurements "
+                        "are of that name none.",
                 .example = "dgx-h100",
                 .own = true},
                &DeviceEntry::host)};

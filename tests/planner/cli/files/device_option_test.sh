@@ -76,6 +76,23 @@ run 3 simulate run.yaml --device rtx-a6000 --set training.precision=fp8
 has out "he tensor cores of rtx-a6000 do not multiply fp8"
 run 0 simulate run.yaml --device l40s --set training.precision=fp8
 
+# A format that the relative was not measured in needs all constants of its products.
+cat >half.yaml <<'YAML'
+schema: 1
+name: half
+title: Half
+like: a100-sxm4-80gb
+peak: {fp16: 312 TFLOP/s, bf16: 312 TFLOP/s, fp8: 624 TFLOP/s}
+server: {like: pcie-a100-80gb}
+profile: {gemm: {fp8: {efficiency: 0.8, sustained: 0.7}}}
+sources:
+  - {covers: [peak, server, profile], cite: made up, date: 2026-11-27}
+YAML
+run 2 simulate run.yaml --device half --catalog half.yaml --set training.precision=fp8
+has err "profile.gemm.fp8.ramp_k: required key is missing; write for example ramp_k: 170"
+sed -i 's/sustained: 0.7/ramp_k: 400, tile_128: 1, sustained: 0.7, launch: 2 us/' half.yaml
+run 0 simulate run.yaml --device half --catalog half.yaml --set training.precision=fp8
+
 # Rings of more than two GPUs over PCIe differ between hosts: a warning, and the band's upper end.
 run 0 simulate run.yaml --device l40s --gpus 2 --json
 lacks out "meet over PCIe"
