@@ -14,6 +14,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -106,7 +107,9 @@ Help help_of(Framework framework) {
               "YAML or JSON files, which together make one configuration; DeepSpeed's JSON is one",
               "  foretrain import transformers training_args.json accelerate.yaml \\\n"
               "    adapter_config.json --sequence 4096 --out run.yaml\n"
-              "  foretrain import transformers training_args.json ds_config.json --gpus 8\n"};
+              "  foretrain import transformers training_args.json ds_config.json --gpus 8\n"
+              "  foretrain import transformers run_sft.sh --gpus 8\n"
+              "  foretrain import transformers dpo.yaml trainer=dpo --gpus 8\n"};
     case Framework::axolotl:
       return {"An Axolotl YAML into a scenario", "Axolotl configuration, accelerate beside it",
               "  foretrain import axolotl lora.yml --gpus 2 --device l40s --out run.yaml\n"};
@@ -114,8 +117,10 @@ Help help_of(Framework framework) {
       return {"A LLaMA-Factory YAML into a scenario", "LLaMA-Factory configuration",
               "  foretrain import llamafactory llama3_lora_sft.yaml --gpus 8 --out run.yaml\n"};
     case Framework::swift:
-      return {"An ms-swift YAML or JSON into a scenario", "ms-swift arguments (args.json)",
-              "  foretrain import swift args.json --gpus 8 --out run.yaml\n"};
+      return {"An ms-swift YAML, JSON or script into a scenario",
+              "ms-swift arguments (args.json), or a script with swift sft",
+              "  foretrain import swift args.json --gpus 8 --out run.yaml\n"
+              "  foretrain import swift sft.sh --out run.yaml\n"};
     case Framework::bridge:
       return {"A Megatron-Bridge launch, overrides or run_config.yaml into a scenario",
               "Launch with --recipe (after --), script, or YAML with overrides behind it",
@@ -227,11 +232,14 @@ void add_framework_options(CLI::App& app, FrameworkOptions& options) {
 
 namespace {
 
-/// Further files of one configuration.
+/// Further files of one configuration; key=value adds a key as a file of it would.
 void read_beside(const std::vector<std::string>& words, PlanImportOptions& import) {
   Diagnostics diagnostics;
   for (std::size_t i = 1; i < words.size(); ++i)
-    if (auto text = read_text_file(words[i], words[i], YamlLimits{}.file_bytes, diagnostics))
+    if (const auto equals = words[i].find('='); is_override(words[i]))
+      import.beside.emplace_back(words[i],
+                                 words[i].substr(0, equals) + ": " + words[i].substr(equals + 1));
+    else if (auto text = read_text_file(words[i], words[i], YamlLimits{}.file_bytes, diagnostics))
       import.beside.emplace_back(words[i], std::move(*text));
   diagnostics.throw_if_any();
 }

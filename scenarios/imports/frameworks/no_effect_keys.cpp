@@ -137,7 +137,8 @@ void add_group(const KeyGroups& groups, const std::string& name, std::vector<std
 
 }  // namespace
 
-KeyTable key_table(Framework framework, const std::vector<fs::path>& catalogs) {
+KeyTable key_table(Framework framework, const std::vector<fs::path>& catalogs,
+                   const std::vector<std::string>& groups) {
   static std::mutex mutex;
   static std::pair<DatedFiles, KeyGroups> last;
   const DatedFiles files = key_files(catalogs);
@@ -145,6 +146,7 @@ KeyTable key_table(Framework framework, const std::vector<fs::path>& catalogs) {
   if (last.first != files) last = {files, read_groups(files)};
   KeyTable table;
   std::vector<std::string> done;
+  for (const std::string& group : groups) add_group(last.second, group, done, table);
   add_group(last.second, std::string(name_of(framework)), done, table);
   return table;
 }

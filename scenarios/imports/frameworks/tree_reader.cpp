@@ -193,7 +193,8 @@ void TreeReader::refuse(std::string_view path, std::string message) {
 }
 
 void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
-  const KeyTable table = framework_ ? key_table(*framework_, options.catalogs) : KeyTable{};
+  const KeyTable table =
+      framework_ ? key_table(*framework_, options.catalogs, groups_) : KeyTable{};
   for (const NoEffectKeys& group : table.idle)
     harmless_.insert(harmless_.end(), group.keys.begin(), group.keys.end());
   approximated_.insert(approximated_.end(), table.approximated.begin(), table.approximated.end());

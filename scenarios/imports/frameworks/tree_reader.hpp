@@ -47,6 +47,8 @@ class TreeReader {
   /// The same for what is known of a framework's keys; those that matter where they are on are
   /// refused unless they are off (internal/no_effect_keys.hpp).
   void harmless(Framework framework) { framework_ = framework; }
+  /// The same for a group of such keys that only some configurations of it have.
+  void harmless_group(std::string group) { groups_.push_back(std::move(group)); }
   /// The same for what changes memory or time a little and is not modelled.
   void approximate(const std::vector<std::string_view>& paths);
   /// Reports a value at the line of its path.
@@ -75,6 +77,7 @@ class TreeReader {
   std::vector<std::string> harmless_;
   std::vector<std::string> approximated_;
   std::optional<Framework> framework_;
+  std::vector<std::string> groups_;
 };
 
 }  // namespace foretrain

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters, frozen weights and objectives: PEFT's LoraConfig, TRL's ModelConfig, Axolotl,
 // LLaMA-Factory, ms-swift.
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -30,9 +33,42 @@ const EnumSet<AdapterTarget> all_linear{
     AdapterTarget::query, AdapterTarget::key, AdapterTarget::value, AdapterTarget::projection,
     AdapterTarget::gate,  AdapterTarget::up,  AdapterTarget::fc2};
 
-/// Losses over pairs without a reference model.
-bool without_reference(const std::string& name) {
-  return name == "orpo" || name == "simpo" || name == "cpo";
+/// A layer's modules as models of text and those with a tower beside it call them.
+constexpr auto layer_paths = std::to_array<std::string_view>(
+    {"model.layers.", "model.language_model.layers.", "language_model.model.layers.",
+     "model.text_model.layers.", "language_model.layers."});
+
+/// std::regex goes back where it failed: what could take it long is not tried.
+bool is_quick(const std::string& pattern) {
+  const auto repeats = std::count_if(pattern.begin(), pattern.end(),
+                                     [](char c) { return c == '*' || c == '+' || c == '{'; });
+  const bool nested = pattern.find(")*") != std::string::npos ||
+                      pattern.find(")+") != std::string::npos ||
+                      pattern.find("){") != std::string::npos;
+  return pattern.size() <= 300 && repeats <= 4 && !nested;
+}
+
+std::optional<std::regex> pattern_of(const std::string& text) {
+  if (!is_quick(text)) return std::nullopt;
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::nosubs);
+  } catch (const std::regex_error&) {
+    return std::nullopt;
+  }
+}
+
+/// Modules of one layer that a pattern matches as a whole, as PEFT asks it.
+EnumSet<AdapterTarget> matches(const std::regex& pattern, int layer) {
+  EnumSet<AdapterTarget> found;
+  for (const std::string_view path : layer_paths)
+    for (const Target& known : modules) {
+      const bool attention = known.module.ends_with("v_proj") || known.module == "q_proj" ||
+                             known.module == "k_proj" || known.module == "o_proj";
+      const std::string name =
+          fmt::format("{}{}.{}.{}", path, layer, attention ? "self_attn" : "mlp", known.module);
+      if (std::regex_match(name, pattern)) found.add(known.target);
+    }
+  return found;
 }
 
 }  // namespace
@@ -48,12 +84,36 @@ void TuningReader::add_target(const std::string& word, FineTuning& fine) {
          in_quotes(word) + " is no linear layer of attention or MLP that is modelled");
 }
 
+/// A pattern over the names of modules, with the same layers of every depth.
+void TuningReader::add_targets_of_pattern(const YamlNode& node, FineTuning& fine) {
+  const auto pattern = pattern_of(node.text);
+  if (!pattern)
+    return refuse(keys_.targets, "is a pattern that is too long or unusual; list the modules");
+  if (node.text.find("vis") != std::string::npos || node.text.find("audio") != std::string::npos)
+    return refuse(keys_.targets, "names layers of a vision or audio tower, which is not modelled");
+  const EnumSet<AdapterTarget> found = matches(*pattern, 0);
+  if (!found.any())
+    return refuse(keys_.targets, in_quotes(node.text) +
+                                     " matches no linear layer of attention or MLP that is "
+                                     "modelled");
+  for (const int layer : {1, 2, 3, 11})
+    if (!(matches(*pattern, layer) == found))
+      return refuse(keys_.targets, "matches other modules in layer " + std::to_string(layer) +
+                                       " than in the first, which is not modelled");
+  fine.targets = found;
+}
+
 void TuningReader::read_targets(bool lora, FineTuning& fine) {
-  const std::vector<std::string> words = words_of(keys_.targets);
+  const YamlNode* const written = in_.take_first(keys_.targets);
+  const bool pattern = written != nullptr && written->is_scalar() &&
+                       written->text.find_first_of("\\()[]|*+^$") != std::string::npos;
+  const std::vector<std::string> words =
+      pattern ? std::vector<std::string>{} : words_of(keys_.targets);
   const bool all = !keys_.all_linear.empty() && in_.truth({keys_.all_linear}, false);
   if (!lora) return;
   fine.targets = {};
   for (const std::string& word : words) add_target(word, fine);
+  if (pattern) return add_targets_of_pattern(*written, fine);
   if (all) fine.targets = all_linear;
   if (fine.targets.any()) return;
   fine.targets = keys_.usual_all_linear
@@ -143,54 +203,6 @@ void TuningReader::read_adapter() {
   if (!dropout && fine.dropout > 0.0)
     assume(fmt::format("dropout {} before the adapters, the default", fine.dropout));
   read_trained(fine);
-}
-
-/// A reference of its own, the model without its adapters, or none: of what was computed before,
-/// and of losses that have no reference, nothing is left to run.
-void TuningReader::read_preference(const std::string& name) {
-  FineTuning& fine = job_.fine_tuning;
-  fine.objective = Objective::preference;
-  fine.reference = fine.adapts() ? ReferenceKind::without_adapters : ReferenceKind::copy;
-  if (in_.take("ref_model") != nullptr) fine.reference = ReferenceKind::copy;
-  const bool before = in_.truth({"precompute_ref_log_probs"}, false);
-  const bool free = in_.truth({"reference_free"}, false);
-  if (!before && !free && !without_reference(name)) return;
-  fine.reference = ReferenceKind::precomputed;
-  if (!before)
-    assume((free ? std::string("reference_free") : name) + ": no pass of a reference model");
-}
-
-/// TRL's arguments do not name their trainer; one that has keys of pairs alone would pass for
-/// plain fine-tuning, without a reference.
-void TuningReader::refuse_unnamed_pairs() {
-  for (const std::string_view key : {"beta", "max_prompt_length", "precompute_ref_log_probs"})
-    if (in_.take(key) != nullptr)
-      return refuse({key},
-                    "belongs to a trainer of pairs, and nothing says which: give a further file "
-                    "with trainer: dpo, ipo, orpo, simpo or cpo");
-}
-
-/// Trainers put both answers of a pair into one pass.
-void TuningReader::read_objective() {
-  FineTuning& fine = job_.fine_tuning;
-  const std::string said = in_.text(keys_.objective);
-  if (framework_ == TuningFramework::transformers) {
-    static_cast<void>(in_.take("beta"));
-    if (said.empty()) refuse_unnamed_pairs();
-  }
-  const std::string loss = in_.text({"pref_loss", "loss_type"}, "sigmoid");
-  if (said.empty() || said == "sft" || said == "pt") return;
-  if (said == "dpo" || said == "ipo" || without_reference(said)) {
-    read_preference(without_reference(said) ? said : loss);
-  } else if (said == "rm" || said == "reward") {
-    fine.objective = Objective::reward;
-  } else {
-    return refuse(keys_.objective,
-                  in_quotes(said) + " is not modelled: sft, dpo, ipo, orpo, simpo, cpo, rm");
-  }
-  job_.training.micro_batch *= 2;
-  job_.training.global_batch *= 2;
-  assume("batches count pairs of answers: two sequences each");
 }
 
 }  // namespace foretrain::tuning

@@ -7,12 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain::tuning {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Chat templates are longer than the texts of scenarios.
+constexpr YamlLimits tuning_limits{.string_bytes = 65'536};
 
 bool same_letters(const std::string& a, const std::string& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -60,7 +65,7 @@ bool is_deepspeed(const YamlNode& root) {
 
 void add_file(const std::string& text, const std::string& name, TuningFiles& files,
               Diagnostics& diagnostics) {
-  auto parsed = parse_yaml(text, name, YamlLimits{}, diagnostics);
+  auto parsed = parse_yaml(text, name, tuning_limits, diagnostics);
   if (!parsed) return;
   if (!parsed->is_map())
     return diagnostics.add(parsed->mark, "", "must be a map: YAML or JSON of a configuration");
@@ -113,6 +118,31 @@ void find_deepspeed(TuningFiles& files, Diagnostics& diagnostics) {
     diagnostics.add(files.deepspeed->mark, "", "must be a map: a DeepSpeed configuration");
 }
 
+/// Arguments win over the files that a launch names.
+void add_launch(const ImportSource& source, const PlanImportOptions& options, TuningFiles& files,
+                Diagnostics& diagnostics) {
+  const auto launch = read_launch(source, options, diagnostics);
+  if (!launch) return;
+  for (const YamlNode& name : launch->files) {
+    const auto file = file_beside(name);
+    const bool given =
+        std::any_of(options.beside.begin(), options.beside.end(), [&](const auto& other) {
+          return fs::path(other.first).filename() == fs::path(name.text).filename();
+        });
+    if (!file && !given)
+      diagnostics.add(name.mark, "",
+                      "names the file " + in_quotes(name.text) +
+                          ", which is not beside this one; pass it as a further file");
+    if (!file || given) continue;
+    const std::string called = file->string();
+    if (const auto text = read_text_file(*file, called, YamlLimits{}.file_bytes, diagnostics))
+      add_file(*text, called, files, diagnostics);
+  }
+  for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  merge_tree(files.root, launch->arguments);
+  files.assumed = launch->assumed;
+}
+
 }  // namespace
 
 TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& options,
@@ -120,8 +150,12 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
   TuningFiles files;
   files.root.kind = YamlNode::Kind::map;
   files.root.mark = {std::make_shared<const std::string>(source.name), 1, 1};
-  add_file(source.text, source.name, files, diagnostics);
-  for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  if (is_launch(source)) {
+    add_launch(source, options, files, diagnostics);
+  } else {
+    add_file(source.text, source.name, files, diagnostics);
+    for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  }
   find_deepspeed(files, diagnostics);
   return files;
 }

@@ -40,7 +40,24 @@ std::string lower_case(std::string text) {
 
 }  // namespace
 
+/// TRL since its release 0.20 of 2025 recomputes, trains in bf16 and cuts rows at 1,024 tokens
+/// where nothing is said. Keys that it dropped, and those of transformers' own scripts, say
+/// otherwise.
+bool TuningReader::is_trl() const {
+  const auto has = [&](std::string_view key) { return node_at(files_.root, key) != nullptr; };
+  const auto any = [&](const Keys& keys) { return std::any_of(keys.begin(), keys.end(), has); };
+  if (framework_ != TuningFramework::transformers) return false;
+  if (any({"max_seq_length", "evaluation_strategy", "dataset_mixer", "block_size", "do_train"}))
+    return false;
+  return !trainer_.empty() ||
+         any({"max_length", "packing_strategy", "eos_token", "assistant_only_loss",
+              "completion_only_loss", "padding_free", "dataset_text_field", "chat_template_path",
+              "use_peft", "lora_r", "load_in_4bit"});
+}
+
 void TuningReader::read(const Host& host, Diagnostics& diagnostics) {
+  read_trainer();
+  trl_ = is_trl();
   read_model(diagnostics);
   read_sharding();
   read_layout(host);
@@ -138,10 +155,12 @@ std::optional<int> TuningReader::batch_part(const Keys& keys, const char* deepsp
 void TuningReader::read_batch() {
   Training& training = job_.training;
   const auto sequence = in_.integer(keys_.sequence, 1, 100'000'000);
-  training.sequence = options_.sequence.value_or(sequence.value_or(keys_.usual_sequence));
-  if (!options_.sequence && !sequence)
-    assume(fmt::format("rows of {} tokens; the source does not say (--sequence)",
-                       keys_.usual_sequence));
+  const int usual = trl_ ? 1024 : keys_.usual_sequence;
+  training.sequence = options_.sequence.value_or(sequence.value_or(usual));
+  const bool generates = trainer_ == "grpo";
+  if (!options_.sequence && !sequence && !generates)
+    assume(fmt::format("rows of {} tokens; the source does not say (--sequence)", usual));
+  if (generates) training.sequence = generated_rows(training.sequence);
   micro_ = batch_part(keys_.micro_batch, "train_micro_batch_size_per_gpu");
   Keys gathered = keys_.accumulation;
   gathered.push_back("deepspeed_config.gradient_accumulation_steps");
@@ -231,12 +250,15 @@ void TuningReader::read_precision(const Host& host) {
   const bool automatic = in_.text({"bf16"}) == "auto" && in_.text({"fp16"}) != "true";
   auto precision = stated_precision();
   if (automatic && !ampere) precision = Precision::fp16;
-  if (trains_in_eight_bits()) precision = Precision::fp8;
+  if (trains_in_eight_bits()) {
+    precision = Precision::fp8;
+    job_.training.fp8_scaling = Fp8Scaling::current;
+  }
   if (!precision) precision = options_.precision;
-  if (!precision && keys_.usual_half) {
+  if (!precision && (keys_.usual_half || (trl_ && ampere))) {
     precision = ampere ? Precision::bf16 : Precision::fp16;
-    assume(
-        fmt::format("{}, {}'s default on {}", name_of(*precision), keys_.title, host.device.name));
+    assume(fmt::format("{}, {}'s default on {} (--precision)", name_of(*precision),
+                       trl_ ? "TRL" : keys_.title, host.device.name));
   }
   if (!precision) assume("training in fp32: the source names no 16-bit format (--precision)");
   Training& training = job_.training;
@@ -291,6 +313,7 @@ ImportedScenario import_tuning(TuningFramework framework, const ImportSource& so
   TreeReader in(files.root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
+  plan.notes.assumed = files.assumed;
   tuning::TuningReader(framework, files, in, options, plan).read(*host, diagnostics);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);

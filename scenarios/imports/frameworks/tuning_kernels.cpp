@@ -46,17 +46,18 @@ void TuningReader::read_optimizer() {
     optimizer = OptimizerKind::sgd;
   else if (name == "adafactor")
     optimizer = OptimizerKind::adafactor;
-  else if (!is_one_of(adams, name))
+  else if (name != "muon" && !is_one_of(adams, name))
     refuse(keys_.optimizer, in_quotes(name) + " is not modelled");
   if (in_.truth({"adafactor"}, false)) optimizer = OptimizerKind::adafactor;
-  for (const char* key : {"use_galore", "use_apollo", "use_badam", "use_adam_mini", "use_muon"})
+  if (in_.truth({"use_muon"}, name == "muon")) optimizer = OptimizerKind::muon;
+  for (const char* key : {"use_galore", "use_apollo", "use_badam", "use_adam_mini"})
     refuse_if_on({key}, "is not modelled");
   if (!words_of({"optim_target_modules"}).empty())
     refuse({"optim_target_modules"}, "gradients of low rank are not modelled");
 }
 
 void TuningReader::read_checkpointing() {
-  bool again = keys_.checkpoints;
+  bool again = keys_.checkpoints || trl_;
   const std::string said = keys_.checkpointing.empty() ? "" : in_.text(keys_.checkpointing);
   if (said == "true" || said == "false")
     again = said == "true";
@@ -64,7 +65,11 @@ void TuningReader::read_checkpointing() {
     refuse(keys_.checkpointing, in_quotes(said) + " is not modelled: true, false");
   if (in_.truth({"disable_gradient_checkpointing"}, false)) again = false;
   const bool silent = said.empty() && !keys_.checkpoints && !fsdp_checkpoints_;
-  if (silent && framework_ == TuningFramework::transformers)
+  if (silent && trl_)
+    assume(
+        "recomputation of whole layers, TRL's default since 0.20 (2025); write "
+        "gradient_checkpointing: false for older ones");
+  else if (silent && framework_ == TuningFramework::transformers)
     assume(
         "no recomputation, the Trainer's default; TRL's since 2025 is gradient_checkpointing: true "
         "(write it)");
@@ -156,6 +161,8 @@ void TuningReader::read_rest() {
     in_.refuse("ddp_backend", in_quotes(backend) + " is not modelled: nccl");
   if (const auto size = in_.integer({"ddp_bucket_cap_mb"}, 1, 1'000'000); size && !deepspeed_)
     job_.communication.bucket = 1.0 * *size * MiB;
+  // chunked_nll never holds all logits.
+  if (in_.text({"loss_type"}) == "chunked_nll") job_.memory.fused_loss = true;
   in_.harmless(importer_of(framework_));
 }
 

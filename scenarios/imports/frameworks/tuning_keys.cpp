@@ -94,7 +94,7 @@ TuningKeys swift_keys() {
           .rank = {"lora_rank"},
           .dropout = {"lora_dropout"},
           .usual_dropout = 0.05,
-          .targets = {"target_modules"},
+          .targets = {"target_modules", "target_regex"},
           .usual_all_linear = true,
           .trained_too = {"modules_to_save"},
           .bits = {"quant_bits"},

@@ -225,8 +225,11 @@ class Expansion {
     return end;
   }
 
-  /// $(( )) is computed; the output of a command is not known.
+  /// $(( )) and $(expr ...) are computed; the output of another command is not known.
   void command(std::string_view inside, bool quoted) {
+    if (inside.starts_with("expr "))
+      if (const auto value = shell_arithmetic(with_variables(inside.substr(5))))
+        return give(std::to_string(*value), quoted);
     if (inside.size() >= 2 && inside.front() == '(' && inside.back() == ')') {
       const std::string expression = with_variables(inside.substr(1, inside.size() - 2));
       if (const auto value = shell_arithmetic(expression))

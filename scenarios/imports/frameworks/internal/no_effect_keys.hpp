@@ -51,8 +51,10 @@ struct KeyTable {
 inline constexpr const char* idle_keys_path = "scenarios/imports/idle_keys.yaml";
 inline constexpr const char* own_idle_keys = "idle_keys.yaml";
 
+/// @param groups further groups by name, which no framework includes
 /// @throws ScenarioError when one of the files is broken
 [[nodiscard]] KeyTable key_table(Framework framework,
-                                 const std::vector<std::filesystem::path>& catalogs);
+                                 const std::vector<std::filesystem::path>& catalogs,
+                                 const std::vector<std::string>& groups = {});
 
 }  // namespace foretrain

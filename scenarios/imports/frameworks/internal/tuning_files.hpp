@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -11,13 +12,14 @@ namespace foretrain::tuning {
 
 /// The files of one configuration.
 struct TuningFiles {
-  YamlNode root;                      ///< arguments, accelerate and PEFT as one map
-  std::optional<YamlNode> deepspeed;  ///< DeepSpeed's JSON, which has keys of its own
+  YamlNode root;                       ///< arguments, accelerate and PEFT as one map
+  std::optional<YamlNode> deepspeed;   ///< DeepSpeed's JSON, which has keys of its own
+  std::vector<std::string> assumed{};  ///< sentences about a launch
 };
 
-/// Reads a source and those beside it. A key that two of them have must have one value there.
-/// DeepSpeed's JSON is known by its keys; where the arguments name one, it is looked for in their
-/// folder.
+/// Reads a source and those beside it; of a script, its launch (tuning_launch.hpp). A key that two
+/// of them have must have one value there. DeepSpeed's JSON is known by its keys; where the
+/// arguments name one, it is looked for in their folder.
 [[nodiscard]] TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& options,
                                        Diagnostics& diagnostics);
 

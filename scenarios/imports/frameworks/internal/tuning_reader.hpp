@@ -42,6 +42,7 @@ class TuningReader {
   [[nodiscard]] std::string place_of(const Keys& keys) const;
 
   void read_model(Diagnostics& diagnostics);
+  [[nodiscard]] bool is_trl() const;
 
   // tuning_sharding.cpp
   [[nodiscard]] bool uses_fsdp(const std::vector<std::string>& words);
@@ -70,14 +71,22 @@ class TuningReader {
 
   // tuning_adapter.cpp
   void add_target(const std::string& word, FineTuning& fine);
+  void add_targets_of_pattern(const YamlNode& node, FineTuning& fine);
   void read_targets(bool lora, FineTuning& fine);
   void read_trained(FineTuning& fine);
   [[nodiscard]] bool adapts();
   void read_frozen(bool lora, bool quantised, FineTuning& fine);
   void read_adapter();
-  void refuse_unnamed_pairs();
+
+  // tuning_objective.cpp
+  [[nodiscard]] std::string trainer_of_names();
+  [[nodiscard]] std::string trl_trainer();
+  void read_trainer();
   void read_objective();
   void read_preference(const std::string& name);
+  [[nodiscard]] int generated_rows(int prompt);
+  void read_generation();
+  void read_token_loss();
 
   // tuning_kernels.cpp
   void read_optimizer();
@@ -99,6 +108,8 @@ class TuningReader {
   bool hybrid_ = false;  ///< shards inside of a host
   bool fsdp_checkpoints_ = false;
   bool deepspeed_ = false;
+  std::string trainer_;  ///< sft, dpo, grpo ...; empty: next tokens
+  bool trl_ = false;     ///< TRL's arguments, since its defaults are others than the Trainer's
   std::optional<int> micro_, accumulation_;  ///< as the files say them
 };
 

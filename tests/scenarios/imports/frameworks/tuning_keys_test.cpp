@@ -81,7 +81,7 @@ TEST_CASE("what a framework takes where nothing is said", "[scenarios][fine-tuni
   CHECK(factory.fine_tuning.adapts());
   CHECK(factory.fine_tuning.targets.has(AdapterTarget::up));
   const ImportedScenario silent = imported(
-      Framework::transformers, "model_name_or_path: mistralai/Mistral-7B-v0.1\nmax_length: 512\n");
+      Framework::transformers, "model_name_or_path: mistralai/Mistral-7B-v0.1\nblock_size: 512\n");
   CHECK(silent.scenario.job.training.precision == Precision::fp32);
   CHECK(has(silent.text, "training in fp32"));
   CHECK(has(silent.text, "micro-batches of 8"));
