@@ -153,7 +153,8 @@ TEST_CASE("a torchtitan configuration says what of an fp8 operand shares a scale
   const auto scaling = [](const std::string& more) {
     return imported(Framework::torchtitan, torchtitan + more).scenario.job.training.fp8_scaling;
   };
-  CHECK(scaling("") == Fp8Scaling::tensor);
+  CHECK(scaling("") == Fp8Scaling::current);
+  CHECK(scaling("\n[float8]\nscaling_type_input = \"delayed\"\n") == Fp8Scaling::tensor);
   CHECK(scaling("\n[float8]\nrecipe_name = \"rowwise\"\n") == Fp8Scaling::row);
 }
 

@@ -11,6 +11,7 @@
 #include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/internal/torchtitan_python.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
@@ -73,7 +74,8 @@ void read_torchtitan_parallel(TreeReader& in, const PlanImportOptions& options, 
                   "training.data_parallel_degree"},
                  -1, largest_degree)
           .value_or(-1);
-  parallel.sequence = parallel.tensor > 1;
+  parallel.sequence =
+      in.truth({"parallelism.enable_sequence_parallel"}, true) && parallel.tensor > 1;
   const double ranks = static_cast<double>(replica_ranks(parallel)) * copies * std::max(shards, 1);
   if (ranks > 1e6 || shards == 0)
     return in.refuse("parallelism", shards == 0 ? "has a shard degree of 0; -1 takes what is left"
@@ -165,6 +167,9 @@ void read_float8(TreeReader& in, Job& job) {
   job.training.precision = Precision::fp8;
   const std::string recipe =
       in.text({"float8.recipe_name", "quantize.linear.float8.recipe_name"}, "tensorwise");
+  // torchao finds scales in every pass, but for the delayed ones of 2024.
+  const bool delayed = in.text({"float8.scaling_type_input"}, "dynamic") == "delayed";
+  job.training.fp8_scaling = delayed ? Fp8Scaling::tensor : Fp8Scaling::current;
   if (recipe == "rowwise")
     job.training.fp8_scaling = Fp8Scaling::row;
   else if (recipe != "tensorwise")
@@ -226,11 +231,15 @@ void choose_kernels(TreeReader& in, ImportedPlan& plan) {
                      : "torchtitan whose model is not compiled (compile.components)");
 }
 
-void declare_torchtitan_rest(TreeReader& in) {
+void declare_torchtitan_rest(TreeReader& in, Job& job) {
   for (const char* path : {"optimizer.early_step_in_backward", "fault_tolerance.enable"})
     if (in.truth({path}, false)) in.refuse(path, "is not modelled");
   if (const std::string type = in.text({"training.data_parallel_type"}, "fsdp"); type != "fsdp")
     in.refuse("training.data_parallel_type", in_quotes(type) + " is not modelled: fsdp");
+  if (const std::string loss = in.text({"loss.name"}, "plain"); loss == "chunked")
+    job.memory.fused_loss = true;
+  else if (loss != "plain")
+    in.refuse("loss.name", in_quotes(loss) + " is not modelled");
   in.harmless(Framework::torchtitan);
 }
 
@@ -247,8 +256,10 @@ std::string torchtitan_model(const std::string& name, const std::string& flavor)
 
 ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
-  if (refuse_python(source, diagnostics)) diagnostics.throw_if_any();
-  const auto root = parse_toml(source.text, source.name, YamlLimits{}, diagnostics);
+  const bool python = is_torchtitan_python(source);
+  if (!python && refuse_python(source, diagnostics)) diagnostics.throw_if_any();
+  const auto root = python ? torchtitan_python(source, diagnostics)
+                           : parse_toml(source.text, source.name, YamlLimits{}, diagnostics);
   const auto per_host = host_gpus(options, diagnostics);
   diagnostics.throw_if_any();
   TreeReader in(*root, diagnostics, options.left_out);
@@ -267,7 +278,7 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
                                               false) &&
                                      job.parallel.sequence;
   choose_kernels(in, plan);
-  declare_torchtitan_rest(in);
+  declare_torchtitan_rest(in, job);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);
 }

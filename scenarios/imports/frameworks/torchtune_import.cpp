@@ -125,6 +125,8 @@ class TorchtuneReader {
       job_.training.optimizer = OptimizerKind::adam8bit;
     else if (name == "sgd")
       job_.training.optimizer = OptimizerKind::sgd;
+    else if (name == "pagedadamw" || name == "pagedadam" || name == "pagedadamw32bit")
+      assume("paged states of the optimizer stay in the GPU as long as they fit");
     else if (name != "adamw" && name != "adam")
       in_.refuse("optimizer._component_", in_quotes(name) + " is not modelled");
     if (in_.truth({"optimizer_in_bwd"}, false))
