@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
@@ -26,6 +27,48 @@ struct MaxtextModel {
 constexpr auto maxtext_models = std::to_array<MaxtextModel>({{"deepseek3-671b", "deepseek-v3"},
                                                              {"deepseek2-16b", "deepseek-v2-lite"},
                                                              {"kimi-k2-1t", "kimi-k2"}});
+
+/// Blocks that are Llama's with what the keys say: head norms, biases, experts, latent attention.
+constexpr auto known_blocks = std::to_array<std::string_view>(
+    {"llama2", "mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "deepseek"});
+
+/// Keys that state a shape.
+constexpr auto shape_keys = std::to_array<const char*>({"base_emb_dim",
+                                                        "base_num_query_heads",
+                                                        "base_num_kv_heads",
+                                                        "base_mlp_dim",
+                                                        "base_num_decoder_layers",
+                                                        "head_dim",
+                                                        "vocab_size",
+                                                        "num_experts",
+                                                        "num_experts_per_tok",
+                                                        "base_moe_mlp_dim",
+                                                        "first_num_dense_layers",
+                                                        "shared_experts",
+                                                        "decoder_block",
+                                                        "mlp_activations",
+                                                        "logits_via_embedding",
+                                                        "use_qk_norm",
+                                                        "attention_bias",
+                                                        "attention_type",
+                                                        "q_lora_rank",
+                                                        "kv_lora_rank",
+                                                        "qk_nope_head_dim",
+                                                        "qk_rope_head_dim",
+                                                        "v_head_dim"});
+
+/// The sizes of base.yml.
+LlmShape base_shape() {
+  LlmShape shape;
+  shape.name = "maxtext";
+  shape.layers = shape.heads = shape.kv_heads = 16;
+  shape.hidden = 2048;
+  shape.head_dim = 128;
+  shape.ffn_hidden = 7168;
+  shape.vocabulary = 32'000;
+  shape.gated_mlp = true;
+  return shape;
+}
 
 /// Axes of the mesh that have no counterpart here on JAX.
 constexpr auto refused_axes = std::to_array<std::string_view>(
@@ -58,10 +101,92 @@ class MaxtextReader {
     load.catalogs = options_.catalogs;
     for (const CatalogEntry& entry : catalog_entries("models", load))
       if (plan_.model.empty() && entry.name == said) plan_.model = entry.name;
+    if (states_shape()) return read_shape(said);
     if (plan_.model.empty())
       in_.refuse("model_name", (said.empty() ? std::string("is missing")
                                              : in_quotes(said) + " is no model of the catalog") +
                                    "; give --model NAME, or the path of a model or config.json");
+  }
+
+  /// Whether sizes are there that a model by name, or the user's, does not already say.
+  bool states_shape() {
+    bool stated = false;
+    for (const char* key : shape_keys) stated = in_.take(key) != nullptr || stated;
+    return stated && options_.model.empty();
+  }
+
+  /// The catalog's model with the sizes that are stated, or base.yml's with them.
+  void read_shape(const std::string& said) {
+    LlmShape shape = base_shape();
+    if (!plan_.model.empty()) {
+      Diagnostics ignored;
+      std::vector<SourceFile> files;
+      std::vector<ResolvedValue> values;
+      CatalogContext context{options_.catalogs, ".", ignored, files, values};
+      if (const auto known = load_model({plan_.model, "model", {}}, context)) shape = *known;
+      shape.name += "-resized";
+      shape.title.clear();
+      shape.published_parameters = 0;
+    } else if (!said.empty() && said != "default") {
+      return in_.refuse("model_name", in_quotes(said) +
+                                          " is no model of the catalog, so sizes that are not "
+                                          "stated are unknown; give --model");
+    }
+    plan_.model.clear();
+    const auto put = [&](const char* key, int& size) {
+      size = in_.integer({key}, 0, 100'000'000).value_or(size);
+    };
+    put("base_emb_dim", shape.hidden);
+    put("base_num_query_heads", shape.heads);
+    put("base_num_kv_heads", shape.kv_heads);
+    put("base_mlp_dim", shape.ffn_hidden);
+    put("base_num_decoder_layers", shape.layers);
+    put("head_dim", shape.head_dim);
+    put("vocab_size", shape.vocabulary);
+    shape.tied_embeddings = in_.truth({"logits_via_embedding"}, shape.tied_embeddings);
+    shape.qk_norm = in_.truth({"use_qk_norm"}, shape.qk_norm);
+    shape.qkv_bias = in_.truth({"attention_bias"}, shape.qkv_bias);
+    if (const YamlNode* const parts = in_.take("mlp_activations"))
+      shape.gated_mlp = parts->items.size() > 1;
+    const std::string block = in_.text({"decoder_block"}, "llama2");
+    if (std::find(known_blocks.begin(), known_blocks.end(), block) == known_blocks.end())
+      in_.refuse("decoder_block", in_quotes(block) + " is not modelled with sizes of its own");
+    read_experts(shape);
+    read_latent(shape);
+    job_.model = shape;
+  }
+
+  void read_experts(LlmShape& shape) {
+    const int experts = in_.integer({"num_experts"}, 1, 100'000).value_or(shape.moe ? 2 : 1);
+    if (experts == 1) return shape.moe.reset();
+    const bool named = shape.moe.has_value();
+    MoeShape moe = shape.moe.value_or(MoeShape{});
+    moe.experts = in_.integer({"num_experts"}, 1, 100'000).value_or(moe.experts);
+    moe.top_k = in_.integer({"num_experts_per_tok"}, 1, 1000).value_or(named ? moe.top_k : 1);
+    moe.expert_ffn_hidden = in_.integer({"base_moe_mlp_dim"}, 1, 1'000'000)
+                                .value_or(named ? moe.expert_ffn_hidden : shape.ffn_hidden);
+    moe.first_dense_layers =
+        in_.integer({"first_num_dense_layers"}, 0, 10'000).value_or(moe.first_dense_layers);
+    moe.router_bias = in_.truth({"routed_bias"}, moe.router_bias);
+    if (const auto shared = in_.integer({"shared_experts"}, 0, 1000))
+      moe.shared_ffn_hidden = *shared * moe.expert_ffn_hidden;
+    shape.moe = moe;
+  }
+
+  void read_latent(LlmShape& shape) {
+    const std::string kind = in_.text({"attention_type"}, shape.mla ? "mla" : "global");
+    if (kind == "global") return shape.mla.reset();
+    if (kind != "mla") return in_.refuse("attention_type", in_quotes(kind) + " is not modelled");
+    MlaShape mla = shape.mla.value_or(MlaShape{0, 512, 128, 64, 128});
+    mla.q_lora_rank = in_.integer({"q_lora_rank"}, 0, 100'000).value_or(mla.q_lora_rank);
+    mla.kv_lora_rank = in_.integer({"kv_lora_rank"}, 1, 100'000).value_or(mla.kv_lora_rank);
+    mla.qk_nope_head_dim =
+        in_.integer({"qk_nope_head_dim"}, 1, 10'000).value_or(mla.qk_nope_head_dim);
+    mla.qk_rope_head_dim =
+        in_.integer({"qk_rope_head_dim"}, 1, 10'000).value_or(mla.qk_rope_head_dim);
+    mla.v_head_dim = in_.integer({"v_head_dim"}, 1, 10'000).value_or(mla.v_head_dim);
+    shape.mla = mla;
+    shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
   }
 
   /// An axis over slices and within one; -1 takes what is left, which only the GPUs tell.

@@ -165,6 +165,7 @@ YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
     root = std::move(*parsed);
   }
   for (const std::string& word : overrides) put_override(root, word, root.mark);
+  resolve_references(root);
   return root;
 }
 

@@ -105,6 +105,40 @@ void merge_tree(YamlNode& root, const YamlNode& over) {
   }
 }
 
+namespace {
+
+/// The scalar that a text of `${...}` alone stands for: dots before the path lead to the groups
+/// around it.
+const YamlNode* referred(const std::string& text, const std::vector<const YamlNode*>& groups) {
+  if (!text.starts_with("${") || !text.ends_with('}')) return nullptr;
+  const std::string_view path = std::string_view(text).substr(2, text.size() - 3);
+  const auto up = std::min(path.find_first_not_of('.'), path.size());
+  if (up > groups.size()) return nullptr;
+  const YamlNode* const from = up == 0 ? groups.front() : groups[groups.size() - up];
+  const YamlNode* const found = node_at(*from, path.substr(up));
+  return found != nullptr && found->is_scalar() ? found : nullptr;
+}
+
+void resolve(YamlNode& node, std::vector<const YamlNode*>& groups) {
+  if (node.is_scalar())
+    if (const YamlNode* const other = referred(node.text, groups)) node.text = other->text;
+  groups.push_back(&node);
+  for (YamlEntry& entry : node.entries) resolve(entry.value, groups);
+  groups.pop_back();
+}
+
+}  // namespace
+
+void resolve_references(YamlNode& root) {
+  constexpr int deepest_reference = 8;
+  std::vector<const YamlNode*> groups;
+  for (int i = 0; i < deepest_reference; ++i)
+    for (YamlEntry& entry : root.entries) {
+      groups.assign(1, &root);
+      resolve(entry.value, groups);
+    }
+}
+
 const YamlNode* node_at(const YamlNode& root, std::string_view path) {
   const YamlNode* node = &root;
   while (node != nullptr && !path.empty()) {

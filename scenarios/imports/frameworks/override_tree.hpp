@@ -32,6 +32,10 @@ void put_override(YamlNode& root, const std::string& word, const Mark& mark);
 /// Puts every value of `over` into `root`: maps key by key, lists and scalars as a whole.
 void merge_tree(YamlNode& root, const YamlNode& over);
 
+/// Puts what `${group.key}` and `${.key}`, a key beside it, stand for in their place, as OmegaConf
+/// reads them; references to references up to eight deep. What refers to nothing stays.
+void resolve_references(YamlNode& root);
+
 /// The node at a dotted path; null pointer where there is none.
 [[nodiscard]] const YamlNode* node_at(const YamlNode& root, std::string_view path);
 

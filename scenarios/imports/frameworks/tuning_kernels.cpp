@@ -155,6 +155,10 @@ void TuningReader::choose_profile() {
 
 void TuningReader::read_rest() {
   refuse_if_on({"use_cpu", "no_cuda", "use_ipex"}, "trains without GPUs, which is not modelled");
+  for (const char* key :
+       {"freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"})
+    if (!in_.truth({key}, true))
+      in_.refuse(key, "false trains a vision tower, or what joins it, which is not modelled");
   if (const auto share = in_.number({"label_smoothing_factor"}); share && *share > 0.0)
     in_.refuse("label_smoothing_factor", "keeps another copy of the logits, which is not modelled");
   if (const std::string backend = in_.text({"ddp_backend"}, "nccl"); backend != "nccl")

@@ -291,6 +291,7 @@ const Pairs& excuses() {
       {"model.cpu_offloading_*", "of offload, refused where it is on"},
       {"model.fsdp_*", "of FSDP, refused where it is on"},
       {"load_full_state_path", "a file"},
+      {"rope_*", "angles of the same kernel (positions by table)"},
       {"hf_train_files", "a file"}};
   return reasons;
 }
