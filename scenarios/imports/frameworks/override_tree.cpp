@@ -116,7 +116,8 @@ const YamlNode* referred(const std::string& text, const std::vector<const YamlNo
   if (up > groups.size()) return nullptr;
   const YamlNode* const from = up == 0 ? groups.front() : groups[groups.size() - up];
   const YamlNode* const found = node_at(*from, path.substr(up));
-  return found != nullptr && found->is_scalar() ? found : nullptr;
+  const bool short_enough = found != nullptr && found->text.size() <= 100;
+  return short_enough && found->is_scalar() ? found : nullptr;
 }
 
 void resolve(YamlNode& node, std::vector<const YamlNode*>& groups) {

@@ -243,7 +243,7 @@ class PythonReader {
     const auto a = value_of_number(left);
     const auto b = value_of_number(right);
     if (!a || !b) {
-      left.text += " " + sign + " " + right.text;
+      if (left.text.size() < 200) left.text += " " + sign + " " + right.text.substr(0, 200);
       left.kind = YamlNode::Kind::scalar;
       return left;
     }
@@ -348,10 +348,20 @@ class PythonReader {
     const auto found = names.find(path.substr(0, dot));
     const YamlNode* known = found == names.end() ? nullptr : &found->second;
     if (known != nullptr && dot != std::string::npos) known = node_at(*known, path.substr(dot + 1));
-    if (known != nullptr) return *known;
+    if (known != nullptr && spend(*known)) return *known;
     YamlNode node = scalar(first, path);
     if (path == "None") node.kind = YamlNode::Kind::null;
     return node;
+  }
+
+  /// Counts what a copy of a value adds: variables of variables would grow without end.
+  bool spend(const YamlNode& node) {
+    if (--budget_ < 0) too_deep_ = true;
+    for (const YamlNode& item : node.items)
+      if (too_deep_ || !spend(item)) return false;
+    for (const YamlEntry& entry : node.entries)
+      if (too_deep_ || !spend(entry.value)) return false;
+    return !too_deep_;
   }
 
   std::vector<PythonLine> lines_;
@@ -360,6 +370,7 @@ class PythonReader {
   Names globals_;
   int depth_ = 0;
   int calls_ = 0;
+  int budget_ = 1'000'000;
   bool too_deep_ = false;
 };
 
@@ -375,7 +386,8 @@ std::optional<std::map<std::string, YamlNode>> python_configurations(const std::
   }
   std::map<std::string, YamlNode> result;
   if (!PythonReader(PythonLines(text).take(), name).read(result)) {
-    diagnostics.add(top, "", fmt::format("is nested more than {} deep", deepest_python));
+    diagnostics.add(top, "",
+                    fmt::format("is nested more than {} deep, or grows too large", deepest_python));
     return std::nullopt;
   }
   return result;

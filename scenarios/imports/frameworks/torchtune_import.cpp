@@ -253,6 +253,7 @@ ImportedScenario import_torchtune(const ImportSource& source, const PlanImportOp
     diagnostics.add(root->mark, "", "must be a YAML map: a configuration of torchtune");
   diagnostics.throw_if_any();
   for (const std::string& word : overrides) put_override(*root, word, root->mark);
+  resolve_references(*root);
   TreeReader in(*root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();

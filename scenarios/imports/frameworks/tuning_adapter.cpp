@@ -40,12 +40,13 @@ constexpr auto layer_paths = std::to_array<std::string_view>(
 
 /// std::regex goes back where it failed: what could take it long is not tried.
 bool is_quick(const std::string& pattern) {
-  const auto repeats = std::count_if(pattern.begin(), pattern.end(),
-                                     [](char c) { return c == '*' || c == '+' || c == '{'; });
+  const auto choices = std::count_if(pattern.begin(), pattern.end(), [](char c) {
+    return c == '*' || c == '+' || c == '{' || c == '(' || c == '?';
+  });
   const bool nested = pattern.find(")*") != std::string::npos ||
                       pattern.find(")+") != std::string::npos ||
                       pattern.find("){") != std::string::npos;
-  return pattern.size() <= 300 && repeats <= 4 && !nested;
+  return pattern.size() <= 300 && choices <= 7 && !nested;
 }
 
 std::optional<std::regex> pattern_of(const std::string& text) {
@@ -86,11 +87,11 @@ void TuningReader::add_target(const std::string& word, FineTuning& fine) {
 
 /// A pattern over the names of modules, with the same layers of every depth.
 void TuningReader::add_targets_of_pattern(const YamlNode& node, FineTuning& fine) {
+  if (node.text.find("vis") != std::string::npos || node.text.find("audio") != std::string::npos)
+    return refuse(keys_.targets, "names layers of a vision or audio tower, which is not modelled");
   const auto pattern = pattern_of(node.text);
   if (!pattern)
     return refuse(keys_.targets, "is a pattern that is too long or unusual; list the modules");
-  if (node.text.find("vis") != std::string::npos || node.text.find("audio") != std::string::npos)
-    return refuse(keys_.targets, "names layers of a vision or audio tower, which is not modelled");
   const EnumSet<AdapterTarget> found = matches(*pattern, 0);
   if (!found.any())
     return refuse(keys_.targets, in_quotes(node.text) +

@@ -2,6 +2,8 @@
 // torchtitan's configurations in Python, read as data.
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "tests/test_text.hpp"
 
@@ -99,6 +101,13 @@ TEST_CASE("Python that has to be run is refused", "[scenarios][import]") {
   CHECK(has(python_refusal("\nconfig=llama3_8b_nvfp4"), "NVFP4LinearConverter"));
   CHECK(has(python_refusal("\nconfig=llama3_8b\ntraining.num_tokens_per_train_step=100"),
             "no whole number of rows"));
+}
+
+TEST_CASE("Python that grows without end is refused", "[scenarios][import]") {
+  std::string text = "\na0 = [1, 1]\n";
+  for (int i = 1; i < 40; ++i) text += fmt::format("a{} = [a{}, a{}]\n", i, i - 1, i - 1);
+  CHECK(has(python_refusal(text), "grows too large"));
+  CHECK(has(python_refusal("\nb = " + std::string(100, '(')), "deep"));
 }
 
 }  // namespace foretrain
