@@ -16,7 +16,6 @@
 namespace foretrain {
 
 using core::CoreReader;
-using core::Field;
 
 namespace core {
 namespace {
@@ -25,9 +24,9 @@ bool has(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string_view argument_in(const std::vector<Field>& fields, std::string_view name) {
+std::string_view argument_in(const std::vector<core::Field>& fields, std::string_view name) {
   const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const Field& field) { return field.name == name; });
+                                  [&](const core::Field& field) { return field.name == name; });
   return found == fields.end() ? std::string_view() : found->argument;
 }
 

@@ -157,8 +157,8 @@ class MaxtextReader {
   }
 
   void read_experts(LlmShape& shape) {
-    const int experts = in_.integer({"num_experts"}, 1, 100'000).value_or(shape.moe ? 2 : 1);
-    if (experts == 1) return shape.moe.reset();
+    const int count = in_.integer({"num_experts"}, 1, 100'000).value_or(shape.moe ? 2 : 1);
+    if (count == 1) return shape.moe.reset();
     const bool named = shape.moe.has_value();
     MoeShape moe = shape.moe.value_or(MoeShape{});
     moe.experts = in_.integer({"num_experts"}, 1, 100'000).value_or(moe.experts);
