@@ -14,6 +14,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
