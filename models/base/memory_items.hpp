@@ -39,6 +39,7 @@ enum class MemoryItem {
   replica_gradients,
   dense_optimizer,
   expert_optimizer,
+  step_copies,
   norms,
   qkv,
   attention_scores,

@@ -101,6 +101,7 @@ class Course {
       LiveTensors live;
       count_live_chunk(context.job, held_chunk(context, context.layout, costs.shape, chunk), 1.0,
                        live);
+      live_.inputs += live.inputs;
       add_live(context, live, rows);
       kept_.push_back(amounts(rows));
       kept_.back().back() = 1.0;
@@ -138,6 +139,7 @@ class Course {
   }
 
   const StageContext& context_;
+  LiveTensors live_;  ///< of one pass through all chunks
   const StepCosts& costs_;
   Seconds makespan_;
   std::vector<Amounts> kept_;  ///< by a forward pass, by chunk
@@ -197,6 +199,10 @@ void Course::add_states(const std::vector<PassSpan>& passes) {
   add(last, last, amounts(main));
   if (!resident) add(makespan_, makespan_, amounts(main, -1.0));
 
+  MemoryBytes copies;
+  copies[Item::step_copies] = step_copies(context_);
+  hold(last, makespan_, amounts(copies));
+
   MemoryBytes pools;
   pools[Item::graph_pools] = account.at(MemoryPhase::optimizer)[Item::graph_pools];
   if (pools[Item::graph_pools] > 0.0) hold(last, makespan_, amounts(pools));
@@ -245,7 +251,7 @@ void Course::add_backward(const PassSpan& span) {
   MemoryBytes going;
   going[Item::reduce_buffers] = reduce_bucket(context_);
   add_unsharded(context_, true, going);
-  add_backward_layer(context_, going);
+  add_backward_layer(context_, live_, going);
   MemoryBytes counted;  // already among the buffers of the step
   add_deferred_outputs(context_, job.memory.deferred_outputs - 1, counted);
   add_deferred_outputs(context_, job.memory.deferred_outputs, going);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <vector>
 
+#include "models/base/enum_set.hpp"
 #include "models/base/names.hpp"
 
 namespace foretrain {
@@ -18,17 +18,7 @@ FORETRAIN_ENUM_NAMES(AdapterKind, {AdapterKind::none, "none"}, {AdapterKind::lor
 
 /// Linear layers that adapters stand beside: as Megatron-Core fuses them (qkv, fc1), or one by one
 /// as Hugging Face has them (query, key, value; gate, up). The other two are the same in both.
-enum class AdapterTarget : std::uint8_t {
-  qkv,
-  query,
-  key,
-  value,
-  projection,
-  fc1,
-  gate,
-  up,
-  fc2
-};
+enum class AdapterTarget : std::uint8_t { qkv, query, key, value, projection, fc1, gate, up, fc2 };
 FORETRAIN_ENUM_NAMES(AdapterTarget, {AdapterTarget::qkv, "qkv"}, {AdapterTarget::query, "query"},
                      {AdapterTarget::key, "key"}, {AdapterTarget::value, "value"},
                      {AdapterTarget::projection, "projection"}, {AdapterTarget::fc1, "fc1"},
@@ -42,11 +32,14 @@ FORETRAIN_ENUM_NAMES(ModelPart, {ModelPart::embedding, "embedding"},
                      {ModelPart::router, "router"}, {ModelPart::experts, "experts"},
                      {ModelPart::norms, "norms"}, {ModelPart::output, "output"});
 
-/// How the frozen matrices of layers rest: as they are multiplied, or in blocks of 4 bits with a
-/// scale of 32 bits each, or with scales that are quantised once more (QLoRA, arXiv 2305.14314).
-enum class FrozenFormat : std::uint8_t { as_computed, nf4, nf4_double };
+/// How the frozen matrices of layers rest: as they are multiplied; in blocks of 4 bits with a scale
+/// of 32 bits each, or with scales that are quantised once more (QLoRA, arXiv 2305.14314); in
+/// groups of 4 bits with a scale and a zero point each (GPTQ, arXiv 2210.17323); or in 8 bits with
+/// a scale per row (LLM.int8(), arXiv 2208.07339).
+enum class FrozenFormat : std::uint8_t { as_computed, nf4, nf4_double, gptq, int8 };
 FORETRAIN_ENUM_NAMES(FrozenFormat, {FrozenFormat::as_computed, "as-computed"},
-                     {FrozenFormat::nf4, "nf4"}, {FrozenFormat::nf4_double, "nf4-double"});
+                     {FrozenFormat::nf4, "nf4"}, {FrozenFormat::nf4_double, "nf4-double"},
+                     {FrozenFormat::gptq, "gptq"}, {FrozenFormat::int8, "int8"});
 
 /// What is learnt: the next token; which of two answers is preferred, against a frozen reference
 /// (DPO, arXiv 2305.18290); or a score of an answer (a reward model).
@@ -60,25 +53,6 @@ enum class ReferenceKind : std::uint8_t { copy, without_adapters, precomputed };
 FORETRAIN_ENUM_NAMES(ReferenceKind, {ReferenceKind::copy, "copy"},
                      {ReferenceKind::without_adapters, "without-adapters"},
                      {ReferenceKind::precomputed, "precomputed"});
-
-/// Some values of an enumeration of less than 32.
-template <class E>
-class EnumSet {
- public:
-  constexpr EnumSet() = default;
-  constexpr EnumSet(std::initializer_list<E> values) {
-    for (const E value : values) add(value);
-  }
-  [[nodiscard]] constexpr bool has(E value) const { return (bits_ & bit(value)) != 0; }
-  constexpr void add(E value) { bits_ |= bit(value); }
-  [[nodiscard]] constexpr bool any() const { return bits_ != 0; }
-  friend constexpr bool operator==(const EnumSet&, const EnumSet&) = default;
-
- private:
-  static constexpr std::uint32_t bit(E value) { return 1U << static_cast<unsigned>(value); }
-
-  std::uint32_t bits_ = 0;
-};
 
 /// What of a model is trained, and for what. By default all of it, on next tokens.
 struct FineTuning {
@@ -98,21 +72,32 @@ struct FineTuning {
   }
   /// Some weights are not trained.
   [[nodiscard]] bool freezes() const { return adapts() || trained.has_value(); }
-  [[nodiscard]] bool four_bits() const { return frozen_format != FrozenFormat::as_computed; }
+  [[nodiscard]] bool packs_frozen() const { return frozen_format != FrozenFormat::as_computed; }
   [[nodiscard]] bool has_reference() const {
     return objective == Objective::preference && reference != ReferenceKind::precomputed;
   }
   friend bool operator==(const FineTuning&, const FineTuning&) = default;
 };
 
-/// Bytes of a frozen weight in 4 bits with its share of the scales: blocks of 64 with a scale of 4
-/// bytes; quantised once more, of one byte, and 4 bytes for 256 scales (arXiv 2305.14314 section
-/// 3).
-[[nodiscard]] constexpr double four_bit_bytes(FrozenFormat format) {
+/// Bytes of a frozen weight that is packed, with its share of the scales: NF4 in blocks of 64 with
+/// a scale of 4 bytes; quantised once more, of one byte, and 4 bytes for 256 scales (arXiv
+/// 2305.14314 section 3); GPTQ in groups of 128 with a scale of 16 bits and a zero point of 4;
+/// LLM.int8() with a scale per row, which is no share worth counting.
+/// @pre it is packed
+[[nodiscard]] constexpr double packed_bytes(FrozenFormat format) {
   constexpr double block = 64.0;
   constexpr double scales = 256.0;
-  const double each = format == FrozenFormat::nf4_double ? 1.0 + 4.0 / scales : 4.0;
-  return 0.5 + each / block;
+  constexpr double group = 128.0;
+  switch (format) {
+    case FrozenFormat::nf4:
+      return 0.5 + 4.0 / block;
+    case FrozenFormat::gptq:
+      return 0.5 + (2.0 + 0.5) / group;
+    case FrozenFormat::int8:
+      return 1.0;
+    default:
+      return 0.5 + (1.0 + 4.0 / scales) / block;
+  }
 }
 
 /// How samples of different lengths become rows of Training::sequence tokens: one after another

@@ -11,6 +11,7 @@
 #include "models/inputs/expert_dispatch.hpp"
 #include "models/inputs/expert_routing.hpp"
 #include "models/inputs/fine_tuning.hpp"
+#include "models/inputs/fused_kernels.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
 #include "models/inputs/plan_framework.hpp"
@@ -141,6 +142,7 @@ struct Training {
   bool router_fp32 = false;     ///< MoE router computed in fp32
   bool grouped_experts = true;  ///< experts of a rank as one grouped matrix multiplication
   CudaGraphs cuda_graphs;
+  FusedKernels fused_kernels;     ///< beside those that the stack has anyway
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
   Samples samples;                ///< what rows are made of; by default one sample each
 
@@ -148,6 +150,11 @@ struct Training {
   [[nodiscard]] bool narrow_weights() const {
     return master_weights == MasterWeights::none && precision != Precision::fp32 &&
            precision != Precision::tf32;
+  }
+  /// Whether one kernel makes the loss and the gradient of the logits, with their projection or
+  /// not.
+  [[nodiscard]] bool fuses_loss() const {
+    return fused_kernels.has(FusedKernel::loss) || fused_kernels.has(FusedKernel::linear_loss);
   }
   [[nodiscard]] double usual_moment() const { return narrow_weights() ? 2.0 : 4.0; }
   [[nodiscard]] double first_moment() const { return first_moment_bytes.value_or(usual_moment()); }

@@ -19,10 +19,17 @@ struct MemoryRules {
   /// Cached copies of every linear weight where both layouts of fp8 are kept; other recipes keep
   /// theirs in proportion (recipe.hpp).
   double fp8_copy_bytes = 0.0;
-  bool fp8_saves_inputs = false;   ///< inputs of linear layers wait as they were multiplied
-  double optimizer_bytes = 12.0;   ///< AdamW before sharding (fp32 master, two moments)
-  double reduce_bytes = 0.0;       ///< of one layer while its gradients are reduced (FSDP)
-  Bytes reduce_bucket;             ///< flat copy of the gradients being reduced (DeepSpeed ZeRO)
+  bool fp8_saves_inputs = false;  ///< inputs of linear layers wait as they were multiplied
+  double optimizer_bytes = 12.0;  ///< AdamW before sharding (fp32 master, two moments)
+  double reduce_bytes = 0.0;      ///< of one layer while its gradients are reduced (FSDP)
+  Bytes reduce_bucket;            ///< flat copy of the gradients being reduced (DeepSpeed ZeRO)
+  /// Copies of a moment of all trained parameters that a step makes (PyTorch's foreach AdamW).
+  double step_copies = 0.0;
+  double gathered_layers = 2.0;  ///< of ZeRO-3: in use, and fetched ahead
+  bool root_gathered = false;    ///< embedding and output stay gathered through both passes (FSDP1)
+  /// More copies of layers' inputs that the backward pass holds beside adapters, with recomputation
+  /// and sharded weights.
+  double adapter_input_copies = 0.0;
   bool gradients_resident = true;  ///< false: freed by zero_grad(set_to_none) after the step
 
   // The loss on the last stage, bytes per logit.
@@ -66,6 +73,9 @@ struct MemoryRules {
   /// Per attention score of one layer, unfused: freed score tensors whose blocks the allocator can
   /// neither split for larger tensors nor give back, as smaller tensors live inside them.
   double score_cache_bytes = 0.0;
+  /// Per logit that is not made in chunks: freed copies of the logits that the allocator keeps
+  /// while there is room.
+  double loss_cache_bytes = 0.0;
   double band = 0.05;           ///< 90th percentile of the error of allocated, share
   double reserved_band = 0.05;  ///< the same of reserved over allocated, cache alone
   Bytes context;                ///< CUDA context and loaded kernels, outside the allocator

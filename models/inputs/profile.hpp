@@ -100,6 +100,7 @@ struct DeviceProfile {
 /// Time constants of a training framework; equations in models/layers/README.md.
 struct StackTimes {
   double elementwise = 1.0;          ///< em: bytes really moved over the minimum of fused kernels
+  double fused_elementwise = 1.5;    ///< the same of kernels in training.fused_kernels
   double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit
   double score_forward_bytes = 0.0;  ///< unfused attention: bytes per score element, forward
   double score_backward_bytes = 0.0;

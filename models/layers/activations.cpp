@@ -39,7 +39,8 @@ Shape shape_of(const Job& job) {
 }
 
 bool fuses_activation(const Job& job) {
-  return job.stack.memory.swiglu_fused && job.memory.fused_activation;
+  return (job.stack.memory.swiglu_fused && job.memory.fused_activation) ||
+         job.training.fused_kernels.has(FusedKernel::swiglu);
 }
 
 /// Fused kernels put routed rows back by a map alone, and weights were applied by the activation
@@ -76,15 +77,35 @@ using KeepBytes = std::array<double, keep_kinds>;
 
 double& of(KeepBytes& bytes, Keep keep) { return bytes[static_cast<std::size_t>(keep)]; }
 
-void add_logit_bytes(const Job& job, KeepBytes& bytes) {
+/// Bytes of every logit, of what fused linear losses hold: chunks of about as many logits as the
+/// rows have hidden elements, in 16 and 32 bits with their gradient, and the gradient of the hidden
+/// states (arXiv 2410.10989 section 3.2).
+double chunked_logit_bytes(const Job& job) {
+  constexpr double chunk = 2.0 + 4.0 + 2.0;
+  constexpr double gradient = 2.0;
+  return (chunk + gradient) * job.model.hidden / job.vocabulary();
+}
+
+/// Of a logit, at the loss.
+double logit_bytes(const Job& job) {
   const MemoryRules& rules = job.stack.memory;
   const double fused =
       job.memory.fused_loss_engine ? rules.loss_bytes_engine : rules.loss_bytes_fused;
-  const double loss = job.memory.fused_loss ? fused : rules.loss_bytes;
+  const double stated = job.memory.fused_loss ? fused : rules.loss_bytes;
+  const FusedKernels& kernels = job.training.fused_kernels;
+  if (kernels.has(FusedKernel::linear_loss)) return std::min(stated, chunked_logit_bytes(job));
+  // The softmax in 32 bits is not kept beside the logits.
+  if (kernels.has(FusedKernel::loss)) return std::min(stated, rules.loss_bytes - 4.0);
+  return stated;
+}
+
+void add_logit_bytes(const Job& job, KeepBytes& bytes) {
+  const MemoryRules& rules = job.stack.memory;
+  const double loss = logit_bytes(job);
   const double copies = rules.loss_split ? 1.0 : job.parallel.tensor;  // of every logit
   of(bytes, Keep::token) = token_bytes;
   of(bytes, Keep::logit) = copies * loss;
-  of(bytes, Keep::logit_gradient) = copies * rules.loss_backward_bytes;
+  of(bytes, Keep::logit_gradient) = copies * std::min(loss, rules.loss_backward_bytes);
   of(bytes, Keep::softmax_of_loss) = copies * std::min(loss, statistics_bytes);
 }
 
@@ -100,8 +121,10 @@ KeepBytes keep_bytes(const Shape& shape) {
   of(bytes, Keep::activation_input) = activation_input(shape);
   of(bytes, Keep::unfused_activation) = fuses_activation(job) ? 0.0 : shape.element;
   of(bytes, Keep::statistics) = statistics_bytes;
-  of(bytes, Keep::norm_copies) = job.memory.fused_norm ? 0.0 : rules.norm_extra_bytes;
-  of(bytes, Keep::rotary_copies) = rules.rotary_extra_bytes;
+  const FusedKernels& kernels = job.training.fused_kernels;
+  const bool fused_norm = job.memory.fused_norm || kernels.has(FusedKernel::norm);
+  of(bytes, Keep::norm_copies) = fused_norm ? 0.0 : rules.norm_extra_bytes;
+  of(bytes, Keep::rotary_copies) = kernels.has(FusedKernel::rope) ? 0.0 : rules.rotary_extra_bytes;
   of(bytes, Keep::unfused_attention) = unfused ? shape.element : 0.0;
   of(bytes, Keep::scores) = unfused ? score_bytes(shape) : 0.0;
   of(bytes, Keep::softmax) = unfused ? 0.0 : statistics_bytes;

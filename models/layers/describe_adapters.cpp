@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What fine-tuning makes of a layer: frozen operators, adapters beside linear layers, weights that
-// rest in 4 bits, and tensors that nobody waits for; models/layers/README.md, "Fine-tuning".
+// rest packed, and tensors that nobody waits for; models/layers/README.md, "Fine-tuning".
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {
@@ -55,8 +55,8 @@ bool has_adapter(const FineTuning& tuning, LinearKind linear) {
   };
   switch (linear) {
     case LinearKind::qkv:
-      return any({AdapterTarget::qkv, AdapterTarget::query, AdapterTarget::key,
-                  AdapterTarget::value});
+      return any(
+          {AdapterTarget::qkv, AdapterTarget::query, AdapterTarget::key, AdapterTarget::value});
     case LinearKind::projection:
       return any({AdapterTarget::projection});
     case LinearKind::fc1:
@@ -98,13 +98,15 @@ void LayerDescription::add(const LayerOperator& base) {
   if (tuning_ == nullptr) return OperatorList::add(base);
   LayerOperator op = base;
   op.frozen = !tuning_->trains(part_of(op.part));
-  if (tuning_->four_bits() && op.frozen && op.work == LayerWork::product) {
-    const double bytes = four_bit_bytes(tuning_->frozen_format) + unpacked_bytes;
-    OperatorList::add({.name = "unpack 4-bit weights",
+  const bool packed = op.work == LayerWork::product || op.work == LayerWork::expert_product;
+  if (tuning_->packs_frozen() && op.frozen && packed) {
+    const double bytes = packed_bytes(tuning_->frozen_format) + unpacked_bytes;
+    OperatorList::add({.name = "unpack weights",
                        .work = LayerWork::weight_streaming,
                        .part = op.part,
                        .out = op.out,
                        .in = op.in,
+                       .copies = op.copies,
                        .traffic = {bytes, bytes},
                        .again = op.again,
                        .again_too = op.again_too});
@@ -157,6 +159,7 @@ void LayerDescription::add_adapter(const LayerOperator& base, double out) {
     kernel.out = width;
     kernel.traffic = traffic;
     kernel.launches = launches;
+    kernel.fused_by = FusedKernel::lora;
     OperatorList::add(kernel);
   };
   const auto gather = [&](double width) {

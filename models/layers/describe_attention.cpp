@@ -60,6 +60,7 @@ void add_qkv(const LlmShape& model, LayerDescription& layer) {
   layer.add({.name = "query and key norms",
              .out = heads.query + heads.key,
              .traffic = norm_traffic,
+             .fused_by = FusedKernel::norm,
              .vectors = model.qk_norm_whole ? heads.query + heads.key : 2.0 * model.head_dim,
              .every_second = 1.0});
   layer.save(of_qkv(Keep::element, heads.query + heads.key));
@@ -86,6 +87,7 @@ void add_latents(const LlmShape& model, LayerDescription& layer) {
              .rows = RowKind::residual,
              .out = latents,
              .traffic = norm_traffic,
+             .fused_by = FusedKernel::norm,
              .vectors = latents,
              .every_second = 0.5});
   // Kept even when the up projections are recomputed.
@@ -132,6 +134,7 @@ void add_rotary(const LlmShape& model, LayerDescription& layer) {
   layer.add({.name = fused ? "rotary" : "head split",
              .out = heads.all(),
              .traffic = {bytes, bytes},
+             .fused_by = fused ? std::optional{FusedKernel::rope} : std::nullopt,
              .again = again,
              .every_second = 1.0});
   if (rotary && !fused)
@@ -140,6 +143,7 @@ void add_rotary(const LlmShape& model, LayerDescription& layer) {
                .out = heads.query + heads.key,
                .traffic = layer_detail::scaled_rotary_traffic,
                .launches = layer_detail::scaled_rotary_launches,
+               .fused_by = FusedKernel::rope,
                .again = again,
                .every_second = 1.0});
   if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, heads.query + heads.key));

@@ -70,6 +70,7 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
              .part = LayerPart::mlp,
              .out = width,
              .traffic = activation_traffic(model),
+             .fused_by = FusedKernel::swiglu,
              .again = switches.module,
              .again_too = switches.module_too,
              .every_second = 1.0});

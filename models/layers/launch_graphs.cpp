@@ -72,6 +72,7 @@ double plain_launches(const Job& job) { return job.parallel.tensor > 1 ? 15.0 : 
 
 /// How many launches of a plain operator it takes.
 double launches_of(const LayerOperator& op, const Job& job) {
+  if (op.work == LayerWork::plain && op.is_fused(job.training)) return 0.0;
   switch (op.work) {
     case LayerWork::router:
       return gate_launches;

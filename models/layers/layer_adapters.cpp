@@ -60,7 +60,7 @@ void add_adapter_operator(const LayerOperator& op, double again, const LayerCont
       return add_adapter_gather(op, again, context, sum);
     default:
       FORETRAIN_REQUIRE(op.work == LayerWork::weight_streaming);
-      add_memory_bound(op.name, op.out * op.in * op.traffic, again, context, sum);
+      add_memory_bound(op.name, op.weights() * op.traffic, again, context, sum);
   }
 }
 

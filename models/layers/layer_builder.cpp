@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layers/internal/layer_builder.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/collectives/exposed_exchange.hpp"
@@ -123,10 +124,16 @@ void add_memory_bound(std::string_view name, const Traffic& traffic, double agai
            Flop{}, bytes});
 }
 
-void add_streaming(std::string_view name, const Traffic& traffic, double again,
-                   const LayerContext& context, OperatorSum& sum) {
-  add_memory_bound(name, context.job.stack.times.elementwise * traffic, again, context, sum);
+namespace {
+
+/// Bytes really moved over the least that fused kernels move.
+double streaming_factor(const LayerOperator& op, const Job& job) {
+  const StackTimes& times = job.stack.times;
+  return op.is_fused(job.training) ? std::min(times.elementwise, times.fused_elementwise)
+                                   : times.elementwise;
 }
+
+}  // namespace
 
 namespace {
 
@@ -185,10 +192,13 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
         add_scan(op, again, context, sum);
         break;
       case LayerWork::streaming:
-        add_streaming(op.name, rows * op.out * op.traffic, again, context, sum);
+        add_memory_bound(op.name, streaming_factor(op, context.job) * rows * op.out * op.traffic,
+                         again, context, sum);
         break;
       case LayerWork::plain:
-        add_memory_bound(op.name, rows * op.out * op.traffic, again, context, sum);
+        // Inside a fused kernel it moves nothing by itself.
+        if (!op.is_fused(context.job.training))
+          add_memory_bound(op.name, rows * op.out * op.traffic, again, context, sum);
         break;
       case LayerWork::tensor_gather:
         add_gather(op.out, again, products.after(i), context, sum);

@@ -72,6 +72,7 @@ void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& 
              .rows = RowKind::residual,
              .out = width,
              .traffic = norm_traffic,
+             .fused_by = FusedKernel::norm,
              .vectors = width * (model.norm_bias ? 2.0 : 1.0),
              .again = rows.module,
              .every_second = 1.0});

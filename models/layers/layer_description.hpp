@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -43,7 +44,7 @@ enum class LayerWork : std::uint8_t {
   loss,              ///< softmax and cross entropy of logits
   adapter,           ///< a small product beside a frozen one, in 16 bits
   adapter_gather,    ///< of what tensor ranks made of an adapter in parts
-  weight_streaming,  ///< goes through weights, whatever the rows: unpacking of 4 bits, norms
+  weight_streaming,  ///< goes through weights, whatever the rows: unpacking, norms
   tensor_gather,     ///< before what is cut over the tensor ranks
   tensor_scatter,    ///< after it
   lookup_scatter,    ///< after a lookup; its way back runs beside later passes
@@ -138,6 +139,7 @@ struct Traffic {
   double forward = 0.0;
   double backward = 0.0;
 
+  [[nodiscard]] constexpr double total() const { return forward + backward; }
   friend constexpr Traffic operator*(double factor, const Traffic& traffic) {
     return {factor * traffic.forward, factor * traffic.backward};
   }
@@ -156,10 +158,11 @@ struct LayerOperator {
   bool waits = false;   ///< an exchange whose sizes the processor reads from the device first
   Traffic traffic{};  ///< of a memory-bound kernel, at least, bytes per element; of a scan per row
   Traffic scanned{};  ///< FLOPs per row of a scan's products
-  double launches = 1.0;  ///< kernels of a plain operator
-  bool tied = false;      ///< weights that another operator of the model holds
-  double vectors = 0.0;   ///< parameters in norms and biases
-  double buffers = 0.0;   ///< model cards count them, nothing trains them
+  double launches = 1.0;                  ///< kernels of a plain operator
+  std::optional<FusedKernel> fused_by{};  ///< the kernel that does it in one go, where there is one
+  bool tied = false;                      ///< weights that another operator of the model holds
+  double vectors = 0.0;                   ///< parameters in norms and biases
+  double buffers = 0.0;                   ///< model cards count them, nothing trains them
   /// Selective recomputation of either runs it again; of its forward pass every_second that share
   /// with Recompute::every_second_matmul.
   LayerModule again = nullptr;
@@ -169,6 +172,9 @@ struct LayerOperator {
   double fused = 1.0;   ///< projections of one input that this one is: a gate's two
   bool frozen = false;  ///< its weights, norms and biases are not trained
 
+  [[nodiscard]] bool is_fused(const Training& training) const {
+    return fused_by && training.fused_kernels.has(*fused_by);
+  }
   [[nodiscard]] double weights() const { return out * in * copies; }
   [[nodiscard]] bool has_weights() const { return is_product() || work == LayerWork::lookup; }
   [[nodiscard]] bool is_product() const {

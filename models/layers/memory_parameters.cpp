@@ -185,7 +185,9 @@ ParameterBytes parameter_bytes(const Job& job) {
     per.gradient = rules.gradient_bytes;
     per.step_gradient = rules.step_gradient_bytes;
     const bool half_reduce = !full_precision(job.communication.gradient_dtype);
-    if (half_reduce && per.gradient == 4.0) {
+    // Shards of fp32 weights (FSDP) take what was summed in 16 bits in their own type at once.
+    const bool own_type = rules.compute_weight_bytes > 0.0;
+    if (half_reduce && per.gradient == 4.0 && !own_type) {
       per.gradient = 2.0;
       per.step_gradient = 4.0;
     }

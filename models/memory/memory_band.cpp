@@ -12,7 +12,7 @@ constexpr MemoryDoubt hybrid{0.21, "few hybrids were measured, and those were up
 constexpr MemoryDoubt graphs{
     0.12, "pools of CUDA graphs were up to 24 GiB off: what a capture holds on to depends on it"};
 constexpr MemoryDoubt narrow_base{
-    0.1, "bases of four bits were 4 to 10 % off: what unpacking holds is not known"};
+    0.1, "packed bases were 4 to 10 % off: what unpacking holds is not known"};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::vector<MemoryDoubt> memory_doubts(const Job& job) {
   std::vector<MemoryDoubt> doubts;
   if (job.model.is_hybrid()) doubts.push_back(hybrid);
   if (job.training.cuda_graphs.any()) doubts.push_back(graphs);
-  if (job.fine_tuning.four_bits()) doubts.push_back(narrow_base);
+  if (job.fine_tuning.packs_frozen()) doubts.push_back(narrow_base);
   return doubts;
 }
 

@@ -155,8 +155,11 @@ HeldChunk held_chunk(const StageContent& content, const StageLayout& layout,
 /// What one layer needs while it goes backward: its own gradients and, with full recomputation,
 /// the layers that are made again. Under `block` the layers kept whole are gone by then.
 template <class Rows>
-void add_backward_layer(const StageContext& context, Rows& rows) {
+void add_backward_layer(const StageContext& context, const LiveTensors& live, Rows& rows) {
   const ActivationModel& model = context.activations;
+  if (context.job.parallel.zero >= 3 && context.job.fine_tuning.adapts())
+    rows[Item::layer_inputs] +=
+        context.rules.adapter_input_copies * live.inputs * model.layer_input;
   rows[Item::layer_transient] +=
       context.most([&](std::size_t form) { return model.forms[form].transient; });
   rows[Item::offload_window] += offload_window(context);
@@ -172,8 +175,10 @@ void add_backward_layer(const StageContext& context, Rows& rows) {
   rows[Item::recomputed_layer] +=
       layers * context.most([&](std::size_t form) { return model.forms[form].whole.total(); });
 }
-template void add_backward_layer(const StageContext& context, MemoryBytes& rows);
-template void add_backward_layer(const StageContext& context, MemorySum& rows);
+template void add_backward_layer(const StageContext& context, const LiveTensors& live,
+                                 MemoryBytes& rows);
+template void add_backward_layer(const StageContext& context, const LiveTensors& live,
+                                 MemorySum& rows);
 
 double reduce_bucket(const StageContext& context) {
   const Parallel& plan = context.job.parallel;
@@ -189,6 +194,21 @@ double largest_layer(const StageContext& context, const RankLayers& held) {
       [&](std::size_t form) { return held.forms[form].dense + held.forms[form].experts; });
 }
 
+/// Bytes of the largest form of layer that a stage gathers: frozen matrices come packed.
+double gathered_layer(const StageContext& context) {
+  const ActivationModel& model = context.activations;
+  const FineTuning& tuning = context.job.fine_tuning;
+  const double per = parameter_bytes(context.job).gathered;
+  const double less = tuning.packs_frozen() ? per - packed_bytes(tuning.frozen_format) : 0.0;
+  return context.most([&](std::size_t form) {
+    const RankLayer& held = model.parameters.forms[form];
+    const RankLayer& trained = model.trained.forms[form];
+    const double packed =
+        held.dense_matrices - trained.dense_matrices + held.experts - trained.experts;
+    return per * (held.dense + held.experts) - less * packed;
+  });
+}
+
 }  // namespace
 
 /// Weights and gradients that exist unsharded for a moment (ZeRO-2, ZeRO-3, FSDP).
@@ -196,15 +216,18 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   const Job& job = context.job;
   if (job.parallel.zero < 2) return;
   const ParameterBytes per = parameter_bytes(job);
-  const double layer = largest_layer(context, context.activations.parameters);
+  const double layer = gathered_layer(context);
   const bool gathers = job.parallel.zero >= 3 || context.rules.compute_weight_bytes > 0.0;
   if (gathers) {
     // The layer in use and the one prefetched; without resharding (ZeRO-2 over fp32 shards, and
     // backward passes under a pipeline), all.
     const bool reshards = job.parallel.zero >= 3 && scatters_every_pass(job);
-    const double layers = reshards ? 2.0 * layer : context.parameters.total();
-    rows[Item::gathered_weights] += per.gathered * layers;
-    if (context.ends.output && !backward && reshards)
+    rows[Item::gathered_weights] += reshards ? context.rules.gathered_layers * layer
+                                             : per.gathered * context.parameters.total();
+    if (reshards && context.rules.root_gathered)
+      rows[Item::gathered_weights] +=
+          per.gathered * (context.parameters.embedding + context.parameters.output);
+    else if (context.ends.output && !backward && reshards)
       rows[Item::gathered_weights] += per.gathered * context.parameters.output;
   }
   if (!backward) return;

@@ -47,12 +47,12 @@ double held_bytes(const StageContext& context, double RankParameters::*part) {
   return per.weight * trained + per.frozen * (context.parameters.*part - trained);
 }
 
-/// What frozen matrices of layers take less in 4 bits.
-double unpacked_excess(const StageContext& context) {
+/// What frozen matrices of layers, or experts, take less where they are packed.
+double unpacked_excess(const StageContext& context, double RankParameters::*part) {
   const FineTuning& tuning = context.job.fine_tuning;
-  if (!tuning.four_bits()) return 0.0;
-  return (parameter_bytes(context.job).frozen - four_bit_bytes(tuning.frozen_format)) *
-         (context.parameters.layer_matrices - context.trained.layer_matrices);
+  if (!tuning.packs_frozen()) return 0.0;
+  return (parameter_bytes(context.job).frozen - packed_bytes(tuning.frozen_format)) *
+         (context.parameters.*part - context.trained.*part);
 }
 
 /// A frozen copy of all weights beside the model that learns; none where the model without its
@@ -84,15 +84,18 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
   const double turned = kept ? share * (recipe.weight_copies() - recipe.element) : 0.0;
   const double frozen_matrices = parameters.layer_matrices - context.trained.layer_matrices;
   const double frozen_experts = parameters.experts - context.trained.experts;
-  rows[Item::dense_weights] =
-      (bytes_of(&RankParameters::layers) - unpacked_excess(context)) / dense_shards +
-      narrower * parameters.layer_matrices - turned * frozen_matrices;
-  rows[Item::expert_weights] = bytes_of(&RankParameters::experts) / expert_shards +
-                               narrower * parameters.experts - turned * frozen_experts;
+  rows[Item::dense_weights] = (bytes_of(&RankParameters::layers) -
+                               unpacked_excess(context, &RankParameters::layer_matrices)) /
+                                  dense_shards +
+                              narrower * parameters.layer_matrices - turned * frozen_matrices;
+  rows[Item::expert_weights] =
+      (bytes_of(&RankParameters::experts) - unpacked_excess(context, &RankParameters::experts)) /
+          expert_shards +
+      narrower * parameters.experts - turned * frozen_experts;
   rows[Item::embedding_weights] = bytes_of(&RankParameters::embedding) / dense_shards;
   rows[Item::output_weights] = bytes_of(&RankParameters::output) / dense_shards;
   add_reference(context, dense_shards, expert_shards, rows);
-  if (context.job.fine_tuning.four_bits())
+  if (context.job.fine_tuning.packs_frozen())
     rows[Item::unpacked_weights] = sixteen_bits * context.activations.largest_matrix;
   if (recipe.quantised && !kept)
     rows[Item::fp8_weight_copies] = context.rules.fp8_copy_bytes *
@@ -114,6 +117,16 @@ void add_gradients(const StageContext& context, MemoryBytes& rows) {
 
 double main_gradients(const StageContext& context) {
   const double per = parameter_bytes(context.job).step_gradient;
+  return per * (context.trained.dense() / context.dense_shards +
+                context.trained.experts / context.expert_shards);
+}
+
+double step_copies(const StageContext& context) {
+  const Training& training = context.job.training;
+  if (training.optimizer != OptimizerKind::adamw) return 0.0;
+  if (training.fused_kernels.has(FusedKernel::optimizer)) return 0.0;
+  if (context.job.memory.offload != OffloadKind::none) return 0.0;
+  const double per = context.rules.step_copies * training.second_moment();
   return per * (context.trained.dense() / context.dense_shards +
                 context.trained.experts / context.expert_shards);
 }

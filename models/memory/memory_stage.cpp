@@ -84,6 +84,7 @@ void fill_outside_passes(const StageContext& context, const Resident& held, Stag
   MemoryBytes& optimizer = in_phase(account, MemoryPhase::optimizer);
   optimizer = held.with_gradients;
   optimizer[Item::main_gradients] = main;
+  optimizer[Item::step_copies] = step_copies(context);
 }
 
 /// In forward and backward passes.
@@ -103,7 +104,7 @@ void fill_passes(const StageContext& context, const Resident& held, const LiveTe
   add_step_buffers(context, backward);
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);
   add_unsharded(context, true, backward);
-  add_backward_layer(context, backward);
+  add_backward_layer(context, live, backward);
   const double share = loss_share(context);
   if (share <= 0.0) return;
   MemoryBytes& output = in_phase(account, MemoryPhase::backward_output);
@@ -208,12 +209,25 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
 
 }  // namespace memory_detail
 
+namespace {
+
+/// Freed copies of logits that the allocator keeps.
+double cached_logits(const Job& job) {
+  const bool chunked =
+      job.memory.fused_loss || job.training.fused_kernels.has(FusedKernel::linear_loss);
+  const double logits = local_tokens(job).all * job.vocabulary() / job.parallel.tensor;
+  return chunked ? 0.0 : job.stack.memory.loss_cache_bytes * logits;
+}
+
+}  // namespace
+
 double device_bytes(const Job& job, double allocated, double outside) {
   const MemoryRules& rules = job.stack.memory;
   const bool unfused = job.memory.attention == AttentionKind::unfused;
   const double scores = unfused ? rules.score_cache_bytes * local_tokens(job).scores : 0.0;
   const double least = allocated * rules.least_reserved + scores + outside;
-  const double usual = allocated * rules.reserved_over_allocated + scores + outside;
+  const double cache = scores + cached_logits(job);
+  const double usual = allocated * rules.reserved_over_allocated + cache + outside;
   return std::min(usual, std::max(least, job.cluster.host.device.usable_memory.value()));
 }
 

@@ -68,6 +68,7 @@ StateBytes state_bytes(const StageContext& context) {
   });
   bytes.gradients = rows_of([&](MemoryBytes& rows) { add_gradients(context, rows); });
   bytes.main_gradients = main_gradients(context);
+  bytes.step_copies = step_copies(context);
   bytes.reduce_bucket = reduce_bucket(context);
   bytes.unsharded_forward =
       rows_of([&](MemoryBytes& rows) { add_unsharded(context, false, rows); });
@@ -93,14 +94,14 @@ PhaseTotals phase_totals(const StageContext& context, const StateBytes& states,
   const auto outputs = [&](int microbatches) {
     return sum_of([&](MemorySum& rows) { add_deferred_outputs(context, microbatches, rows); });
   };
-  const double layer = sum_of([&](MemorySum& rows) { add_backward_layer(context, rows); });
+  const double layer = sum_of([&](MemorySum& rows) { add_backward_layer(context, live, rows); });
   PhaseTotals totals{};
   const auto of = [&](MemoryPhase phase) -> double& {
     return totals[static_cast<std::size_t>(phase)];
   };
   of(MemoryPhase::between_steps) =
       context.rules.gradients_resident ? with_gradients + states.main_gradients : held;
-  of(MemoryPhase::optimizer) = with_gradients + states.main_gradients;
+  of(MemoryPhase::optimizer) = with_gradients + states.main_gradients + states.step_copies;
   const double forward = (accumulates_gradients(context) ? with_gradients : held) + alive +
                          outputs(deferred - 1) + states.unsharded_forward;
   of(MemoryPhase::forward_loss) = forward;

@@ -63,9 +63,9 @@ void check_trained(const Job& job, Reasons& reasons) {
     break_rule(reasons, "something-learns", "fine_tuning.trained",
                "nothing of the model is trained",
                "fine_tuning.trained: parts of the model, or fine_tuning.adapter: lora");
-  if (tuning.four_bits() && !tuning.freezes())
+  if (tuning.packs_frozen() && !tuning.freezes())
     break_rule(reasons, "frozen-weights", "fine_tuning.frozen_format",
-               "weights of 4 bits cannot be trained, and nothing is frozen",
+               "packed weights cannot be trained, and nothing is frozen",
                "fine_tuning.adapter: lora");
   if (tuning.has_reference() && tuning.reference == ReferenceKind::without_adapters &&
       !tuning.adapts())
@@ -122,13 +122,13 @@ void refuse_frozen(const Job& job, Reasons& reasons) {
   if (job.model.mtp_layers > 0)
     refuse(reasons, "fine_tuning", "frozen weights beside multi-token prediction are not modelled",
            "a model without prediction modules");
-  if (!tuning.four_bits()) return;
+  if (!tuning.packs_frozen()) return;
   const bool wide =
       job.training.precision == Precision::bf16 || job.training.precision == Precision::fp16;
-  if (!wide || job.model.moe || job.parallel.tensor > 1)
+  if (!wide || job.parallel.tensor > 1 || job.parallel.expert > 1)
     refuse(reasons, "fine_tuning.frozen_format",
-           "weights of 4 bits are modelled of dense models in bf16 and fp16 with "
-           "parallel.tensor 1, as bitsandbytes has them",
+           "packed weights are modelled in bf16 and fp16 with parallel.tensor 1 and "
+           "parallel.expert 1, as bitsandbytes has them",
            "fine_tuning.frozen_format: as-computed");
 }
 

@@ -24,13 +24,13 @@ class Steps {
 }  // namespace
 
 void settle(TimeBreakdown& parts, Seconds time) {
-  constexpr double rounding = 1e-12;
+  constexpr double rounding_share = 1e-12;
   Seconds sum;
   Seconds before_last;
   Seconds* last = nullptr;
   for (const auto part : time_parts) {
     Seconds& here = parts.*part;
-    if (here <= rounding * time) {
+    if (here <= rounding_share * time) {
       here = Seconds{};
       continue;
     }

@@ -62,9 +62,9 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
   const FineTuning& tuning = job.fine_tuning;
   constexpr double sixteen_bits = 2.0;
   const double less =
-      tuning.four_bits() ? 1.0 - four_bit_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
-  return {held.dense - less * (held.dense_matrices - trained.dense_matrices), held.experts,
-          trained.dense, trained.experts};
+      tuning.packs_frozen() ? 1.0 - packed_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
+  return {held.dense - less * (held.dense_matrices - trained.dense_matrices),
+          held.experts - less * (held.experts - trained.experts), trained.dense, trained.experts};
 }
 
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {

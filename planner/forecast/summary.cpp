@@ -205,7 +205,7 @@ std::string fine_tuning_text(const Job& job) {
     if (tuning.adapts())
       text += fmt::format(": {} of rank {} beside {}", name_of(tuning.adapter), tuning.rank,
                           targets_text(tuning.targets));
-    if (tuning.four_bits())
+    if (tuning.packs_frozen())
       text += fmt::format(", frozen weights in {}", name_of(tuning.frozen_format));
   }
   if (tuning.objective == Objective::next_token) return text;

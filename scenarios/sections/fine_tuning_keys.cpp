@@ -2,47 +2,14 @@
 #include "scenarios/sections/sections.hpp"
 
 #include <string>
-#include <type_traits>
-#include <utility>
 
 namespace foretrain {
 namespace {
 
+using section::enum_set;
 using section::group;
 using section::only_where;
 using section::with_default;
-
-/// "[a, b]" in the order in which the enumeration names them.
-template <class E>
-std::string set_text(const EnumSet<E>& set) {
-  std::string text;
-  for (const auto& [value, name] : EnumNames<E>::names)
-    if (set.has(value)) text += (text.empty() ? "" : ", ") + std::string(name);
-  return "[" + text + "]";
-}
-
-/// A key that lists some values of an enumeration; `V` is EnumSet<E>, or that where the key may be
-/// left out.
-template <class E, class T, class V>
-SectionKey<T> enum_set(Field field, V T::*member) {
-  field.kind = FieldKind::choice_list;
-  field.choices = choices_of<E>();
-  SectionKey<T> key{std::move(field)};
-  key.read = [member](T& target, const FieldValue& value) {
-    EnumSet<E> set;
-    for (const std::string& name : value.texts)
-      if (const auto one = from_name<E>(name)) set.add(*one);
-    target.*member = set;
-  };
-  key.write = [member](const T& value) {
-    if (value.*member == T{}.*member) return std::string();
-    if constexpr (section::IsOptional<V>::value)
-      return set_text(*(value.*member));
-    else
-      return set_text(value.*member);
-  };
-  return key;
-}
 
 bool adapts(const FineTuning& tuning) { return tuning.adapts(); }
 
@@ -94,9 +61,11 @@ std::vector<SectionKey<FineTuning>> frozen_keys() {
           &FineTuning::trained),
       with_default(
           {.path = "fine_tuning.frozen_format",
-           .help = "How frozen matrices of layers rest in memory: as they are multiplied, or in 4 "
-                   "bits with scales of 32 bits (nf4) or scales that are quantised once more "
-                   "(nf4-double), unpacked for every pass (QLoRA).",
+           .help =
+               "How frozen matrices of layers rest in memory: as they are multiplied; in 4 bits "
+               "with scales of 32 bits (nf4) or scales that are quantised once more "
+               "(nf4-double, QLoRA); in 4 bits of GPTQ in groups of 128; or in 8 bits (int8, "
+               "LLM.int8()). They are unpacked for every pass.",
            .example = "nf4-double"},
           &FineTuning::frozen_format),
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sections/sections.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace foretrain {
@@ -129,6 +130,31 @@ SectionKey<Training> graphs_key() {
   return key;
 }
 
+/// Kernels by name, or libraries of them.
+SectionKey<Training> kernels_key() {
+  SectionKey<Training> key = section::enum_set<FusedKernel>(
+      {.path = "training.fused_kernels",
+       .help =
+           "What one kernel does in place of several of the framework's own: norm, rope, swiglu "
+           "(activation, gate and product), loss (cross entropy in place), linear-loss (the "
+           "output projection with the loss, in chunks), lora (sums and dropout of adapters), "
+           "optimizer; or libraries of them, as they are by default: liger (norm, rope, swiglu, "
+           "linear-loss), unsloth (norm, rope, swiglu, loss, lora), fast-lora (norm, rope, loss, "
+           "lora), apex (norm, optimizer).",
+       .example = "[liger]"},
+      &Training::fused_kernels);
+  for (const KernelLibrary& library : kernel_libraries)
+    key.field.choices.emplace_back(library.name);
+  const auto by_name = key.read;
+  key.read = [by_name](Training& training, const FieldValue& value) {
+    by_name(training, value);
+    for (const KernelLibrary& library : kernel_libraries)
+      if (std::find(value.texts.begin(), value.texts.end(), library.name) != value.texts.end())
+        training.fused_kernels.add(library.kernels);
+  };
+  return key;
+}
+
 std::vector<SectionKey<Training>> expert_keys() {
   return {
       left_out({.path = "training.moe_imbalance",
@@ -208,6 +234,7 @@ std::vector<SectionKey<Training>> format_keys() {
                     .example = "true"},
                    &Training::grouped_experts),
       graphs_key(),
+      kernels_key(),
   };
 }
 

@@ -87,6 +87,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.grouped_experts = false;
   training.cuda_graphs.add(GraphPart::attention);
   training.cuda_graphs.add(GraphPart::moe_router);
+  training.fused_kernels = {FusedKernel::norm, FusedKernel::linear_loss};
   training.hidden_dropout = training.attention_dropout = 0.1;
   training.moe_routing = {ExpertSpread::dirichlet, 4.0, 0.3};
   training.moe_capacity = 1.25;
@@ -98,6 +99,11 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B, "
                   "decoupled_gradients: true}\n") != std::string::npos);
   CHECK(text.find("  cuda_graphs: [attention, moe-router]\n") != std::string::npos);
+  CHECK(text.find("  fused_kernels: [norm, linear-loss]\n") != std::string::npos);
+  const std::string library =
+      read_back(training_keys(),
+                "training: {sequence: 4096, global_batch: 8, fused_kernels: [apex, lora]}\n");
+  CHECK(library.find("  fused_kernels: [norm, lora, optimizer]\n") != std::string::npos);
   CHECK(read_back(training_keys(), text) == text);
 }
 

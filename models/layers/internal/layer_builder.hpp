@@ -95,8 +95,6 @@ void add_product(const LinearLayer& linear, const GemmPasses& times, double agai
 /// Memory-bound kernels that move `traffic` as it is, or times the stack's factor.
 void add_memory_bound(std::string_view name, const Traffic& traffic, double again,
                       const LayerContext& context, OperatorSum& sum);
-void add_streaming(std::string_view name, const Traffic& traffic, double again,
-                   const LayerContext& context, OperatorSum& sum);
 /// The all-gather and the reduce-scatter of sequence parallelism over `payload` 16-bit bytes.
 /// Recipes gather operands as they were cast, but for those with scales of rows.
 struct SequenceExchange {

@@ -90,6 +90,8 @@ void hold_on_other(const StageContext& context, StageAccount& account);
 void add_weights(const StageContext& context, MemoryBytes& rows);
 void add_gradients(const StageContext& context, MemoryBytes& rows);
 [[nodiscard]] double main_gradients(const StageContext& context);
+/// Copies of states while the optimizer steps.
+[[nodiscard]] double step_copies(const StageContext& context);
 void add_optimizer(const StageContext& context, MemoryBytes& rows);
 void add_workspaces(const StageContext& context, MemoryBytes& rows);
 
@@ -121,7 +123,7 @@ void add_live(const StageContext& context, const LiveTensors& live, Rows& rows);
 template <class Rows>
 void add_step_buffers(const StageContext& context, Rows& rows);
 template <class Rows>
-void add_backward_layer(const StageContext& context, Rows& rows);
+void add_backward_layer(const StageContext& context, const LiveTensors& live, Rows& rows);
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);
 /// The bucket that a backward pass sums gradients in.
 [[nodiscard]] double reduce_bucket(const StageContext& context);
@@ -146,6 +148,7 @@ struct StateBytes {
   double states = 0.0;  ///< weights, optimizer, workspaces
   double gradients = 0.0;
   double main_gradients = 0.0;
+  double step_copies = 0.0;
   double reduce_bucket = 0.0;
   double unsharded_forward = 0.0;
   double unsharded_backward = 0.0;

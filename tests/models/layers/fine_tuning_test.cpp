@@ -139,8 +139,8 @@ TEST_CASE("what only frozen weights would need is not saved", "[fine-tuning]") {
 }
 
 TEST_CASE("weights of 4 bits take half a byte and their scales", "[fine-tuning]") {
-  CHECK(four_bit_bytes(FrozenFormat::nf4) == Approx(0.5 + 4.0 / 64));
-  CHECK(four_bit_bytes(FrozenFormat::nf4_double) == Approx(0.5 + 1.0 / 64 + 4.0 / 64 / 256));
+  CHECK(packed_bytes(FrozenFormat::nf4) == Approx(0.5 + 4.0 / 64));
+  CHECK(packed_bytes(FrozenFormat::nf4_double) == Approx(0.5 + 1.0 / 64 + 4.0 / 64 / 256));
   Job job = adapted({AdapterTarget::qkv});
   const PieceTimes wide = LayerCost{job}.layer();
   const MemoryBytes before = at_peak(job);
