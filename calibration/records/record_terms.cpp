@@ -48,9 +48,10 @@ int narrow_words(const Words& words) {
 }
 
 RecordPrecision unstated_precision(bool eight_bits) {
-  if (!eight_bits) return {Precision::bf16, Fp8Scaling::tensor, {"bf16"}, ""};
+  if (!eight_bits) return {Precision::bf16, Fp8Scaling::tensor, false, {"bf16"}, ""};
   return {Precision::bf16,
           Fp8Scaling::tensor,
+          false,
           {},
           "the precision is not stated, and the device has fp8"};
 }
@@ -107,6 +108,7 @@ namespace {
 /// What words that name formats of 16 or 32 bits alone say.
 RecordPrecision wide_precision(const std::string& text, const Words& words) {
   RecordPrecision result;
+  result.pure = has(words, "pure");
   if (has(words, "not")) {
     result.precision = Precision::fp16;
     result.assumptions.emplace_back("fp16");

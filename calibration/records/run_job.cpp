@@ -115,7 +115,9 @@ bool RunJobBuilder::set_catalog_shape() {
   job_.model = found->second;
   if (!named) assume("the shape of " + name + " in the catalog, as its published configuration");
   if (record_.mtp_layers) job_.model.mtp_layers = *record_.mtp_layers;
-  if (job_.model.moe && !record_.expert) return refuse("the expert-parallel degree is not stated");
+  if (!job_.model.moe || record_.expert) return true;
+  if (!holds_all_experts(record_)) return refuse("the expert-parallel degree is not stated");
+  if (record_.gpus != 1) assume("every rank computes with all experts");
   return true;
 }
 
@@ -311,7 +313,8 @@ std::string beyond_jobs(const RunRecord& record) {
       record.context_kind != "ring" && record.context_kind != "p2p")
     return fmt::format("context parallelism by {} is not modelled: a ring is",
                        in_quotes(record.context_kind));
-  if (record.moe && !record.expert) return "the expert-parallel degree is not stated";
+  if (record.moe && !record.expert && !holds_all_experts(record))
+    return "the expert-parallel degree is not stated";
   return "";
 }
 

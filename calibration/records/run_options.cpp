@@ -94,6 +94,27 @@ void read_kernels(const std::string& text, const std::string& notes, RunOptions&
   if (contains(text, "_FP8_SC_")) options.fp8_scaling = "block";
 }
 
+/// "Fused kernels for LoRA linear layers, cross entropy, RMS norm, rotary. Loss fused with the
+/// projection (Liger)."
+void read_fused_kernels(const std::string& notes, RunOptions& options) {
+  using enum FusedKernel;
+  constexpr std::string_view start = "fused kernels for ";
+  const auto at = notes.find(start);
+  const auto end = notes.find('.', at);
+  const std::string said =
+      at == std::string::npos ? "" : notes.substr(at + start.size(), end - at - start.size());
+  const auto add_if = [&](std::string_view word, FusedKernel kernel) {
+    if (contains(said, word)) options.fused_kernels.add(kernel);
+  };
+  add_if("lora", lora);
+  add_if("cross entropy", loss);
+  add_if("norm", norm);
+  add_if("rotary", rope);
+  add_if("swiglu", swiglu);
+  if (contains(notes, "loss fused with the projection")) options.fused_kernels.add(linear_loss);
+  options.gptq = contains(notes, "frozen base in 4 bits of gptq");
+}
+
 /// The number behind a word; 0 where there is none.
 int number_behind(const std::string& text, std::string_view word) {
   const auto at = text.find(word);
@@ -123,6 +144,7 @@ RunOptions run_options(const RunRecord& record) {
     read_graphs(notes, options);
   read_experts(notes, options);
   read_kernels(record.notes, notes, options);
+  read_fused_kernels(notes, options);
   if (contains(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
   if (contains(notes, "fp8_dpa=")) options.eight_bit_attention = contains(notes, "fp8_dpa=1");
   if (contains(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
@@ -136,6 +158,7 @@ RunOptions run_options(const RunRecord& record) {
   take(options.overlap_experts, record.overlap_experts);
   take(options.overlap_tensor, record.overlap_tensor);
   take(options.offloaded_layers, record.offloaded_layers);
+  take(options.fused_kernels, record.fused_kernels);
   take(options.grouped_experts, record.grouped_experts);
   take(options.fused_permutation, record.fused_permutation);
   take(options.fused_loss, record.fused_loss);

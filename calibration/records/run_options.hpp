@@ -22,6 +22,8 @@ struct RunOptions {
   std::optional<ExpertDispatch> dispatch;
   std::optional<bool> grouped_experts, fused_permutation, fused_loss;
   std::optional<bool> scatter_gather, reshards;
+  FusedKernels fused_kernels;
+  bool gptq = false;                   ///< frozen weights rest in 4 bits of GPTQ
   bool expert_tensor_follows = false;  ///< experts are cut as the rest of a layer
   std::string fp8_scaling;  ///< tensor, current, row or block; empty: as the precision says
   /// Most tokens of an expert over the mean: what exceeds it is dropped, what lacks is padded.

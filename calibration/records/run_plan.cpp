@@ -125,6 +125,7 @@ bool RunJobBuilder::set_precision() {
     return refuse("fp8 scaling " + in_quotes(options_.fp8_scaling) + " is not modelled");
   job_.training.precision = told.precision;
   job_.training.fp8_scaling = told.scaling;
+  if (told.pure) job_.training.master_weights = MasterWeights::none;
   for (std::string& assumption : told.assumptions) assume(std::move(assumption));
   return true;
 }
@@ -169,11 +170,13 @@ void RunJobBuilder::set_experts() {
     training.moe_routing.spread = ExpertSpread::natural;
   training.router_fp32 = source_.router_fp32 && job_.model.moe;
   training.grouped_experts = options_.grouped_experts.value_or(true);
+  training.fused_kernels = options_.fused_kernels;
 }
 
 void RunJobBuilder::set_fine_tuning() {
   if (record_.samples) job_.training.samples = *record_.samples;
   job_.fine_tuning = record_.fine_tuning.value_or(source_.fine_tuning.value_or(FineTuning{}));
+  if (options_.gptq) job_.fine_tuning.frozen_format = FrozenFormat::gptq;
   if (!record_.fine_tuning && job_.fine_tuning.adapts())
     assume("the adapters of the source's configuration");
   const bool tunes = !record_.task.empty() && record_.task != "pretrain";
@@ -189,7 +192,8 @@ void RunJobBuilder::set_memory() {
   memory.fused_norm = contains(kernel, "rms kernel");
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
-  memory.fused_loss = options_.fused_loss.value_or(source_.engine_loss);
+  const bool in_chunks = options_.fused_kernels.has(FusedKernel::linear_loss);
+  memory.fused_loss = options_.fused_loss.value_or(source_.engine_loss) && !in_chunks;
   memory.fused_permutation =
       job_.model.moe && options_.fused_permutation.value_or(source_.fused_permutation);
   memory.fused_loss_engine = source_.engine_loss;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_record.hpp"
 
+#include <algorithm>
+
 #include "calibration/records/internal/record_values.hpp"
 
 namespace foretrain {
@@ -138,6 +140,16 @@ EnumSet<E> set_of(const YamlNode& map, const char* key) {
   return set;
 }
 
+/// Kernels and libraries of them, as `training.fused_kernels` of a scenario.
+FusedKernels read_fused_kernels(const YamlNode& node) {
+  FusedKernels kernels = set_of<FusedKernel>(node, "fused_kernels");
+  const auto words = words_of(node, "fused_kernels").value_or(std::vector<std::string>{});
+  for (const KernelLibrary& library : kernel_libraries)
+    if (std::find(words.begin(), words.end(), library.name) != words.end())
+      kernels.add(library.kernels);
+  return kernels;
+}
+
 /// In the words of scenarios (scenarios/REFERENCE.md, `fine_tuning`).
 FineTuning read_fine_tuning(const YamlNode& node) {
   FineTuning tuning;
@@ -193,6 +205,7 @@ RunRecord read_record(const YamlNode& node) {
   record.global_batch = integer_of(node, "global_batch");
   record.out_of_memory = bool_of(node, "oom").value_or(false);
   read_options(node, record);
+  if (node.find("fused_kernels") != nullptr) record.fused_kernels = read_fused_kernels(node);
   record.tags = words_of(node, "tags").value_or(std::vector<std::string>{});
   if (const YamlNode* const tuning = node.find("fine_tuning"); tuning && tuning->is_map())
     record.fine_tuning = read_fine_tuning(*tuning);
@@ -214,6 +227,11 @@ std::string RunRecord::family() const { return id.substr(0, id.find('-')); }
 bool RunRecord::tells_speed() const {
   return iteration_s || tokens_per_s_per_gpu || tokens_per_s || sequences_per_s_per_gpu ||
          sequences_per_s || tflops_per_gpu || mfu_pct;
+}
+
+bool holds_all_experts(const RunRecord& record) {
+  if (record.gpus == 1) return true;
+  return record.task == "finetune" && record.gpus && record.data == record.gpus;
 }
 
 YamlLimits run_record_limits() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/inputs/fine_tuning.hpp"
+#include "models/inputs/fused_kernels.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -45,6 +46,7 @@ struct RunRecord {
   std::optional<std::vector<std::string>> cuda_graphs;
   std::optional<bool> eight_bit_weights, balanced_experts, overlap_experts;
   std::optional<bool> grouped_experts, fused_permutation, fused_loss;
+  std::optional<FusedKernels> fused_kernels;
   std::optional<bool> scatter_gather;  ///< stage boundaries carry 1/tensor of an activation
   std::optional<bool> reshards;        ///< of FSDP: weights are gathered again backward
   std::string fp8_scaling;             ///< tensor, current, row or block; empty: as precision says
@@ -75,6 +77,11 @@ struct RunRecord {
   /// Whether the source says how fast the run was, in whatever unit: a run that ran.
   [[nodiscard]] bool tells_speed() const;
 };
+
+/// Whether no rank exchanges tokens with others, as far as a source that does not state ranks of
+/// experts tells: one GPU, or fine-tuning over replicas alone, as trainers of Hugging Face models
+/// do.
+[[nodiscard]] bool holds_all_experts(const RunRecord& record);
 
 /// Reads all records of a file in the format of calibration/measured/runs.yaml. Records that are no
 /// maps or lack an id become diagnostics under `name`.

@@ -14,6 +14,7 @@ namespace foretrain {
 struct RecordPrecision {
   Precision precision = Precision::bf16;
   Fp8Scaling scaling = Fp8Scaling::tensor;
+  bool pure = false;                     ///< weights, gradients and states in 16 bits
   std::vector<std::string> assumptions;  ///< what the words leave open
   std::string why;                       ///< that it is not modelled; empty: it is
 };
