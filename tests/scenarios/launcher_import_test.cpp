@@ -108,7 +108,7 @@ TEST_CASE("a torchtune configuration names its model by its builder", "[scenario
   CHECK(full.stack.name == "fsdp2-compile");
   const Job quantised = launched(
       Framework::torchtune, changed(torchtune, "lora_llama3_1_8b", "qlora_llama3_1_8b"), options);
-  CHECK(quantised.fine_tuning.four_bits());
+  CHECK(quantised.fine_tuning.packs_frozen());
   using Names = std::vector<std::string>;
   CHECK(torchtune_models("torchtune.models.qwen2.lora_qwen2_0_5b") ==
         Names{"qwen2.0-5b", "qwen2-0.5b"});

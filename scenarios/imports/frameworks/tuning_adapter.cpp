@@ -156,22 +156,54 @@ bool TuningReader::adapts() {
   return ranked;
 }
 
+namespace {
+
+/// What a model's name says of how its weights rest: GPTQ's, or bitsandbytes' 4 bits.
+FrozenFormat format_of_name(std::string name) {
+  for (char& letter : name)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  if (name.find("gptq") != std::string::npos) return FrozenFormat::gptq;
+  if (name.find("bnb-4bit") != std::string::npos) return FrozenFormat::nf4_double;
+  return FrozenFormat::as_computed;
+}
+
+}  // namespace
+
 void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
   const auto bits = in_.integer(keys_.bits, 2, 8);
   const bool four = in_.truth(keys_.four_bits, quantised) || (bits && *bits == 4);
   const bool twice = in_.truth(keys_.double_scales, keys_.usual_double_scales);
-  const bool eight = in_.truth({"load_in_8bit"}, false);
-  if (eight || (bits && *bits != 4)) {
-    Keys named = keys_.bits;
-    named.push_back("load_in_8bit");
-    refuse(named, "frozen weights of other than 4 and 16 bits are not modelled");
+  const bool eight = in_.truth({"load_in_8bit"}, false) || (bits && *bits == 8);
+  const bool gptq = in_.truth({"gptq"}, false);
+  const std::string method = in_.text({"quantization_method", "quant_method"}, "bnb");
+  Keys named = keys_.four_bits;
+  named.insert(named.end(), keys_.bits.begin(), keys_.bits.end());
+  for (const char* key : {"load_in_8bit", "gptq"}) named.emplace_back(key);
+  if (bits && *bits != 4 && *bits != 8)
+    refuse(keys_.bits, "frozen weights of other than 4, 8 and 16 bits are not modelled");
+  const bool known = method == "bnb" || method == "bitsandbytes" || method == "BNB";
+  if (!known && method != "gptq")
+    refuse({"quantization_method", "quant_method"},
+           in_quotes(method) + " is not modelled: bnb, gptq");
+  FrozenFormat format = FrozenFormat::as_computed;
+  if (gptq || (method == "gptq" && bits))
+    format = FrozenFormat::gptq;
+  else if (eight)
+    format = FrozenFormat::int8;
+  else if (four)
+    format = twice ? FrozenFormat::nf4_double : FrozenFormat::nf4;
+  if (format == FrozenFormat::as_computed) {
+    format = format_of_name(in_.text(keys_.model));
+    if (lora && format != FrozenFormat::as_computed)
+      assume(fmt::format("frozen weights in {}, as the model's name says", name_of(format)));
+  } else if (!lora) {
+    refuse(named, "packed weights are frozen, and no adapter is there to train");
   }
-  if (four && !lora) {
-    Keys named = keys_.four_bits;
-    named.insert(named.end(), keys_.bits.begin(), keys_.bits.end());
-    refuse(named, "weights of 4 bits are frozen, and no adapter is there to train");
-  }
-  if (four && lora) fine.frozen_format = twice ? FrozenFormat::nf4_double : FrozenFormat::nf4;
+  if (format == FrozenFormat::int8)
+    assume(
+        "frozen weights in 8 bits are unpacked as those in 4 bits are: their time was not "
+        "measured");
+  if (lora) fine.frozen_format = format;
 }
 
 void TuningReader::read_adapter() {

@@ -48,6 +48,8 @@ void TuningReader::read_optimizer() {
     optimizer = OptimizerKind::adafactor;
   else if (name != "muon" && !is_one_of(adams, name))
     refuse(keys_.optimizer, in_quotes(name) + " is not modelled");
+  if (name == "adamw_torch_fused" || name == "adamw_apex_fused")
+    job_.training.fused_kernels.add(FusedKernel::optimizer);
   if (in_.truth({"adafactor"}, false)) optimizer = OptimizerKind::adafactor;
   if (in_.truth({"use_muon"}, name == "muon")) optimizer = OptimizerKind::muon;
   for (const char* key : {"use_galore", "use_apollo", "use_badam", "use_adam_mini"})
@@ -94,42 +96,45 @@ void TuningReader::read_attention() {
     refuse_if_on({key}, "is not modelled");
 }
 
-/// Liger's and Cut Cross-Entropy's loss never hold all logits; Liger's norms keep nothing either.
-/// What they save beside that has no key, so it is said.
+/// Liger's kernels (all of a model by default but what is switched off), Cut Cross-Entropy, and the
+/// LoRA kernels of Axolotl (Unsloth's).
 void TuningReader::read_fused_kernels() {
-  MemoryOptions& memory = job_.memory;
-  const Keys all{"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"};
+  using enum FusedKernel;
+  FusedKernels& fused = job_.training.fused_kernels;
+  const auto add_if = [&](bool on, FusedKernel kernel) {
+    if (on) fused.add(kernel);
+  };
+  const auto on = [&](const Keys& keys, bool usual) { return in_.truth(keys, usual); };
   const bool plain_loss = job_.fine_tuning.objective == Objective::next_token;
-  const bool liger = in_.truth(all, false);
-  const bool linear =
-      in_.truth({"liger_kernel_config.fused_linear_cross_entropy"}, true) && plain_loss;
-  const bool norms = in_.truth({"liger_kernel_config.rms_norm"}, true);
-  const bool own_loss = in_.truth({"liger_fused_linear_cross_entropy"}, false);
-  const bool own_norms = in_.truth({"liger_rms_norm"}, false);
-  const bool pairs = in_.truth({"use_liger_loss"}, false);
-  const std::vector<std::string> plugins = words_of({"plugins"});
+  const bool liger =
+      on({"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"}, false);
+  const bool linear = on({"liger_kernel_config.fused_linear_cross_entropy"}, true) && plain_loss;
+  const bool whole = on({"liger_kernel_config.cross_entropy"}, false) && plain_loss;
+  add_if(on({"liger_kernel_config.rms_norm"}, true) && liger, norm);
+  add_if(on({"liger_kernel_config.rope"}, true) && liger, rope);
+  add_if(on({"liger_kernel_config.swiglu"}, true) && liger, swiglu);
+  add_if(linear && liger, linear_loss);
+  add_if(whole && liger, loss);
+  add_if(on({"liger_rms_norm", "liger_layer_norm"}, false), norm);
+  add_if(on({"liger_rope"}, false), rope);
+  add_if(on({"liger_glu_activation"}, false), swiglu);
+  add_if(on({"liger_cross_entropy"}, false), loss);
+  const bool own_loss = on({"liger_fused_linear_cross_entropy"}, false);
+  const bool pairs = on({"use_liger_loss"}, false);
+  add_if(own_loss || pairs, linear_loss);
   bool plugged = false;
-  for (const std::string& name : plugins) {
+  for (const std::string& name : words_of({"plugins"})) {
     const bool cuts = name.find("cut_cross_entropy") != std::string::npos;
     plugged = plugged || cuts;
     if (!cuts && name.find("liger") == std::string::npos &&
         name.find("lm_eval") == std::string::npos)
       in_.refuse("plugins", in_quotes(name) + " is not modelled: Liger, Cut Cross-Entropy");
   }
-  const bool cut = in_.truth({"cut_cross_entropy"}, plugged);
-  memory.fused_loss = (liger && linear) || own_loss || cut || pairs;
-  memory.fused_norm = (liger && norms) || own_norms;
-  bool more = liger;
-  for (const char* key :
-       {"liger_rope", "liger_glu_activation", "liger_layer_norm", "liger_kernel_config.swiglu",
-        "liger_kernel_config.rope", "lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"})
-    more = in_.truth({key}, false) || more;
-  if (more)
-    assume(
-        "fused operators of Liger or of LoRA beside loss and norms are not modelled: measured "
-        "runs took 16 to 28 % less time and memory");
-  in_.approximate({"liger_kernel_config.*", "liger_cross_entropy", "liger_use_token_scaling",
-                   "chunked_cross_entropy", "chunked_cross_entropy_num_chunks"});
+  add_if(on({"cut_cross_entropy"}, plugged), linear_loss);
+  for (const char* key : {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"})
+    add_if(on({key}, false), lora);
+  in_.approximate({"liger_kernel_config.*", "liger_use_token_scaling", "chunked_cross_entropy",
+                   "chunked_cross_entropy_num_chunks"});
 }
 
 bool TuningReader::compiles() {
@@ -148,9 +153,9 @@ void TuningReader::choose_profile() {
              "under DeepSpeed below ZeRO-3 is not modelled");
     if (!compiled || job_.stack.name != "fsdp2") return;
   }
-  choose_stack(plan_, compiled ? "fsdp2-compile" : "fsdp2",
+  choose_stack(plan_, compiled ? "fsdp2-compile" : "hf-trainer",
                compiled ? "kernels of PyTorch with torch.compile, as torchtitan runs them"
-                        : "kernels of plain PyTorch, as those that torchtitan runs uncompiled");
+                        : "models of transformers, eager, as the Trainer runs them");
 }
 
 void TuningReader::read_rest() {

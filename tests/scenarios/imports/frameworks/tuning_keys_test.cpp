@@ -99,35 +99,37 @@ TEST_CASE("formats that two keys ask for must agree", "[scenarios][fine-tuning]"
             "under another of its names"));
 }
 
-TEST_CASE("fused losses are the scenario's", "[scenarios][fine-tuning]") {
+TEST_CASE("fused kernels are the scenario's", "[scenarios][fine-tuning]") {
+  using enum FusedKernel;
+  const auto kernels = [](Framework framework, const std::string& text) {
+    return job_of(framework, text).training.fused_kernels;
+  };
   const std::string text(axolotl);
-  CHECK_FALSE(job_of(Framework::axolotl, text).memory.fused_loss);
-  CHECK(job_of(Framework::axolotl, text + "liger_fused_linear_cross_entropy: true\n")
-            .memory.fused_loss);
-  CHECK(job_of(Framework::axolotl, text + "liger_rms_norm: true\n").memory.fused_norm);
-  CHECK(job_of(Framework::axolotl, text + "cut_cross_entropy: true\n").memory.fused_loss);
+  const std::string trainer(trl);
+  CHECK(kernels(Framework::axolotl, text) == FusedKernels{});
+  CHECK(kernels(Framework::axolotl, text + "liger_fused_linear_cross_entropy: true\n") ==
+        FusedKernels{linear_loss});
+  CHECK(kernels(Framework::axolotl, text + "liger_rms_norm: true\n") == FusedKernels{norm});
+  CHECK(kernels(Framework::axolotl, text + "cut_cross_entropy: true\n") ==
+        FusedKernels{linear_loss});
   const std::string plugin =
       "plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin]\n";
-  CHECK(job_of(Framework::axolotl, text + plugin).memory.fused_loss);
-  CHECK_FALSE(
-      job_of(Framework::axolotl, text + plugin + "cut_cross_entropy: false\n").memory.fused_loss);
+  CHECK(kernels(Framework::axolotl, text + plugin) == FusedKernels{linear_loss});
+  CHECK(kernels(Framework::axolotl, text + plugin + "cut_cross_entropy: false\n") ==
+        FusedKernels{});
   for (const char* key : {"use_liger_kernel", "use_liger"})
-    CHECK(job_of(Framework::transformers, std::string(trl) + key + ": true\n").memory.fused_loss);
-  CHECK_FALSE(job_of(Framework::transformers,
-                     std::string(trl) +
-                         "use_liger_kernel: true\n"
-                         "liger_kernel_config: {fused_linear_cross_entropy: false}\n")
-                  .memory.fused_loss);
-  for (const char* stage : {"zero1", "zero2", "zero3"}) {  // every profile that importers choose
-    const Job sharded = job_of(Framework::axolotl,
-                               text + "cut_cross_entropy: true\ndeepspeed: " + stage + ".json\n");
-    CHECK(sharded.memory.fused_loss);
-    CHECK(sharded.stack.memory.loss_bytes_fused < sharded.stack.memory.loss_bytes);
-  }
+    CHECK(kernels(Framework::transformers, trainer + key + ": true\n") ==
+          kernel_libraries.front().kernels);
+  CHECK(kernels(Framework::transformers,
+                trainer + "use_liger_kernel: true\n"
+                          "liger_kernel_config: {fused_linear_cross_entropy: false}\n") ==
+        FusedKernels{norm, rope, swiglu});
+  CHECK(kernels(Framework::transformers, trainer + "optim: adamw_torch_fused\n") ==
+        FusedKernels{optimizer});
   // The loss over pairs needs all logits.
-  CHECK_FALSE(job_of(Framework::llamafactory,
-                     "model_name_or_path: Qwen/Qwen3-8B\nstage: dpo\nenable_liger_kernel: true\n")
-                  .memory.fused_loss);
+  CHECK_FALSE(kernels(Framework::llamafactory,
+                      "model_name_or_path: Qwen/Qwen3-8B\nstage: dpo\nenable_liger_kernel: true\n")
+                  .has(linear_loss));
 }
 
 TEST_CASE("losses over pairs without a reference have no second pass", "[scenarios][fine-tuning]") {
@@ -162,7 +164,7 @@ TEST_CASE("optimizers are known by their whole names", "[scenarios][fine-tuning]
 }
 
 TEST_CASE("torch.compile is the profile of compiled kernels", "[scenarios][fine-tuning]") {
-  CHECK(job_of(Framework::axolotl, axolotl).stack.name == "fsdp2");
+  CHECK(job_of(Framework::axolotl, axolotl).stack.name == "hf-trainer");
   CHECK(job_of(Framework::axolotl, std::string(axolotl) + "torch_compile: true\n").stack.name ==
         "fsdp2-compile");
   CHECK(job_of(Framework::transformers,
@@ -179,13 +181,30 @@ TEST_CASE("torch.compile is the profile of compiled kernels", "[scenarios][fine-
   CHECK(has(loss.text, "names the loss alone"));
 }
 
+TEST_CASE("bases that rest packed are read by switch, method and name",
+          "[scenarios][fine-tuning]") {
+  const std::string lora =
+      std::string(axolotl) + "adapter: lora\nlora_r: 8\nlora_target_linear: true\n";
+  const auto format = [](Framework framework, const std::string& text) {
+    return job_of(framework, text).fine_tuning.frozen_format;
+  };
+  CHECK(format(Framework::axolotl, lora) == FrozenFormat::as_computed);
+  CHECK(format(Framework::axolotl, lora + "load_in_8bit: true\n") == FrozenFormat::int8);
+  CHECK(format(Framework::axolotl, lora + "gptq: true\n") == FrozenFormat::gptq);
+  const std::string factory =
+      "model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: lora\nquantization_bit: 4\n";
+  CHECK(format(Framework::llamafactory, factory) == FrozenFormat::nf4_double);
+  CHECK(has(refusal_of(Framework::llamafactory, factory + "quantization_method: hqq\n"),
+            "is not modelled: bnb, gptq"));
+}
+
 TEST_CASE("keys that were left out are as if they were not there", "[scenarios][fine-tuning]") {
   PlanImportOptions options;
   options.gpus = 16;
-  options.left_out = {"load_in_8bit", "fsdp_config.xla"};
+  options.left_out = {"fp8_enable_fsdp_float8_all_gather", "fsdp_config.xla"};
   const std::string text = std::string(axolotl) +
                            "adapter: lora\nlora_r: 8\nlora_target_linear: true\n"
-                           "load_in_8bit: true\nfsdp_config: {xla: true}\n";
+                           "fp8_enable_fsdp_float8_all_gather: true\nfsdp_config: {xla: true}\n";
   CHECK(import_framework(Framework::axolotl, text, "args.yaml", options)
             .scenario.job.fine_tuning.adapts());
 }
