@@ -186,13 +186,17 @@ void RunJobBuilder::set_fine_tuning() {
 void RunJobBuilder::set_memory() {
   MemoryOptions& memory = job_.memory;
   const std::string kernel = lower(record_.attention_kernel);
+  if (contains(kernel, "attention3")) job_.stack.times.flash2 = false;
   const bool named_unfused = kernel == "torch" || kernel == "fused" || kernel == "unfused";
   memory.attention =
       source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
   memory.fused_norm = contains(kernel, "rms kernel");
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
-  const bool in_chunks = options_.fused_kernels.has(FusedKernel::linear_loss);
+  FusedKernels& kernels = job_.training.fused_kernels;
+  if (source_.chunked_loss && options_.fused_loss.value_or(false))
+    kernels.add(FusedKernel::linear_loss);
+  const bool in_chunks = kernels.has(FusedKernel::linear_loss);
   memory.fused_loss = options_.fused_loss.value_or(source_.engine_loss) && !in_chunks;
   memory.fused_permutation =
       job_.model.moe && options_.fused_permutation.value_or(source_.fused_permutation);

@@ -38,7 +38,7 @@ struct Variant {
   std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{},
+  std::optional<bool> engine_loss{}, chunked_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{},
       router_fp32{};
   std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
@@ -69,6 +69,7 @@ struct Variant {
     if (!no_memory.empty()) of.no_memory = no_memory;
     of.site = site.value_or(of.site);
     of.engine_loss = engine_loss.value_or(of.engine_loss);
+    of.chunked_loss = chunked_loss.value_or(of.chunked_loss);
     of.eight_bit_weights = eight_bit_weights.value_or(of.eight_bit_weights);
     of.fused_permutation = fused_permutation.value_or(of.fused_permutation);
     of.narrow_optimizer = narrow_optimizer.value_or(of.narrow_optimizer);
@@ -187,6 +188,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
     if (values.has(at + key)) value = values.boolean(at + key);
   };
   flag("engine_loss", variant.engine_loss);
+  flag("chunked_loss", variant.chunked_loss);
   flag("eight_bit_weights", variant.eight_bit_weights);
   flag("fused_permutation", variant.fused_permutation);
   flag("narrow_optimizer", variant.narrow_optimizer);

@@ -44,6 +44,7 @@ struct RunSource {
   std::optional<int> heads;      ///< of attention, where neither heads nor their size is stated
   std::string gpu;               ///< of tables without such a column
   bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
+  bool chunked_loss = false;     ///< a fused loss is made with its projection, in chunks
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
   bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
   bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments

@@ -79,10 +79,13 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
                  "training.optimizer_state");
   book.refuse_if(training.whole_tensor_shards, "training.whole_tensor_shards");
   book.refuse_if(training.bf16_end_layers > 0, "training.bf16_end_layers");
-  if (training.fp8_scaling != Fp8Scaling::tensor)
-    book.refuse(fmt::format("training.fp8_scaling: {}", name_of(training.fp8_scaling)));
+  // torchao takes the scale of the tensor at hand, or of a row.
+  const bool scaled = training.precision == Precision::fp8;
+  if (scaled && training.fp8_scaling != Fp8Scaling::current)
+    book.refuse(fmt::format("training.fp8_scaling: {} (current is)", name_of(training.fp8_scaling)));
   book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
   book.refuse_if(training.cuda_graphs.any(), "training.cuda_graphs");
+  book.refuse_if(training.fused_kernels.any(), "training.fused_kernels");
   book.refuse_if(training.moe_imbalance > 0.0, "training.moe_imbalance");
   book.refuse_if(!(training.moe_routing == ExpertRouting{}), "training.moe_routing");
   book.refuse_if(training.moe_capacity > 0.0, "training.moe_capacity");

@@ -336,6 +336,7 @@ class MegatronWriter {
     add_if(memory.deterministic, "deterministic-mode");
     add_if(!memory.attention_mask, "no-create-attention-mask-in-dataloader");
     book_.refuse_if(memory.fused_norm, "memory.fused_norm");
+    book_.refuse_if(job_.training.fused_kernels.any(), "training.fused_kernels");
     book_.refuse_if(memory.offload == OffloadKind::optimizer_and_parameters,
                     "offloaded parameters");
     add_if(memory.offload == OffloadKind::optimizer, "optimizer-cpu-offload");

@@ -29,7 +29,8 @@ std::vector<Start> starts() {
        {"parallel={pipeline: 2, virtual_stages: 2, zero: 1, schedule: "
         "interleaved}"}},
       {ExportKind::torchtitan, {"parallel={zero: 3}"}},
-      {ExportKind::torchtitan, {"parallel={zero: 3}", "training.precision=fp8"}},
+      {ExportKind::torchtitan,
+       {"parallel={zero: 3}", "training.precision=fp8", "training.fp8_scaling=current"}},
       {ExportKind::nanotron, {dense}},
       {ExportKind::deepspeed, {dense}},
       {ExportKind::deepspeed, {dense, "memory.offload=optimizer"}}};

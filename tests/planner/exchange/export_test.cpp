@@ -275,7 +275,8 @@ TEST_CASE("sharded plans survive the way to torchtitan and back", "[planner][exp
       {"parallel.zero=3"},
       {"parallel.zero=3", "parallel.tensor=1", "parallel.sequence=false"},
       {"parallel.zero=0"},
-      {"parallel.zero=3", "training.precision=fp8", "memory.recompute={granularity: full}"},
+      {"parallel.zero=3", "training.precision=fp8", "training.fp8_scaling=current",
+       "memory.recompute={granularity: full}"},
       {"parallel.zero=2", "memory.recompute={granularity: selective, every_second_matmul: true}"},
       {"parallel.zero=2", "parallel.pipeline=2"},
       {"parallel.zero=3", "memory.recompute={granularity: full, method: block, layers: 16}"}};
