@@ -82,7 +82,8 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   // torchao takes the scale of the tensor at hand, or of a row.
   const bool scaled = training.precision == Precision::fp8;
   if (scaled && training.fp8_scaling != Fp8Scaling::current)
-    book.refuse(fmt::format("training.fp8_scaling: {} (current is)", name_of(training.fp8_scaling)));
+    book.refuse(
+        fmt::format("training.fp8_scaling: {} (current is)", name_of(training.fp8_scaling)));
   book.refuse_if(job.communication.overlap.experts, "communication.overlap.experts");
   book.refuse_if(training.cuda_graphs.any(), "training.cuda_graphs");
   book.refuse_if(training.fused_kernels.any(), "training.fused_kernels");
