@@ -40,17 +40,11 @@ std::string short_dtype(const std::string& type) {
   return type;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 }  // namespace
 
 /// "bf16_with_mxfp8_mixed", also with hyphens, and Lightning's "bf16-mixed" and "16-mixed".
 void CoreReader::read_named_precision(const std::string& name) {
-  std::string plain = lower(name);
+  std::string plain = lower_case(name);
   std::replace(plain.begin(), plain.end(), '-', '_');
   if (plain == "16_mixed") plain = "fp16_mixed";
   MegatronArguments& arguments = config_.found.arguments;
@@ -266,7 +260,7 @@ void CoreReader::read_adapter() {
   if (adapter == nullptr) return;
   std::string kind = adapter->is_map() ? adapter->text : core_text(*adapter);
   if (const YamlNode* target = adapter->find("_target_")) kind = target->text;
-  kind = lower(kind.substr(kind.find_last_of('.') + 1));
+  kind = lower_case(kind.substr(kind.find_last_of('.') + 1));
   if (kind.empty() && !adapter->is_map()) return;
   if (kind == "none") return;
   const bool dora = kind.find("dora") != std::string::npos;

@@ -246,9 +246,7 @@ void declare_torchtitan_rest(TreeReader& in, Job& job) {
 }  // namespace
 
 std::string torchtitan_model(const std::string& name, const std::string& flavor) {
-  std::string lower = flavor;
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string lower = lower_case(flavor);
   for (const Flavor& known : flavors)
     if (known.name == name && known.flavor == lower) return std::string(known.model);
   return name + "-" + lower;

@@ -34,11 +34,6 @@ bool declared(std::string_view path, const std::vector<std::string>& keys) {
                      [&](const std::string& key) { return declares(key, path); });
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// Numbers of JSON, YAML and TOML: also 1e-5 and 1_000, which scenarios do not take.
 std::optional<double> number_of(const std::string& text) {
   std::string digits;
@@ -52,8 +47,8 @@ std::optional<double> number_of(const std::string& text) {
 /// Values that switch nothing on.
 bool is_off(const YamlNode& node, const std::vector<std::string>& more) {
   if (!node.is_scalar()) return node.items.empty() && node.entries.empty();
-  const std::string text = lower(node.text);
-  const auto is_word = [&](const std::string& word) { return lower(word) == text; };
+  const std::string text = lower_case(node.text);
+  const auto is_word = [&](const std::string& word) { return lower_case(word) == text; };
   return node.is_null() || text.empty() || text == "false" || text == "no" || text == "none" ||
          text == "off" || number_of(text) == 0.0 || std::any_of(more.begin(), more.end(), is_word);
 }
@@ -117,7 +112,7 @@ void TreeReader::require_same(std::string_view path, const YamlNode& first, cons
   if (!first.is_scalar() || !other.is_scalar()) return;
   const auto a = number_of(first.text);
   const auto b = number_of(other.text);
-  const bool same = a && b ? *a == *b : lower(first.text) == lower(other.text);
+  const bool same = a && b ? *a == *b : lower_case(first.text) == lower_case(other.text);
   if (!same)
     diagnostics_.add(
         other.mark, path,
@@ -176,7 +171,7 @@ std::string TreeReader::text(const std::vector<std::string_view>& paths,
                              const std::string& otherwise) {
   const YamlNode* node = take_first(paths);
   if (node == nullptr) return otherwise;
-  return lower(node->text);
+  return lower_case(node->text);
 }
 
 void TreeReader::harmless(const std::vector<std::string_view>& paths) {
@@ -233,6 +228,12 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
                            " ignores it, --leave-out-unknown all such keys");
     }
   }
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
 }
 
 }  // namespace foretrain

@@ -80,4 +80,7 @@ class TreeReader {
   std::vector<std::string> groups_;
 };
 
+/// Latin capitals as small letters, whatever the locale.
+[[nodiscard]] std::string lower_case(std::string text);
+
 }  // namespace foretrain

@@ -159,9 +159,7 @@ bool TuningReader::adapts() {
 namespace {
 
 /// What a model's name says of how its weights rest: GPTQ's, or bitsandbytes' 4 bits.
-FrozenFormat format_of_name(std::string name) {
-  for (char& letter : name)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+FrozenFormat format_of_name(const std::string& name) {
   if (name.find("gptq") != std::string::npos) return FrozenFormat::gptq;
   if (name.find("bnb-4bit") != std::string::npos) return FrozenFormat::nf4_double;
   return FrozenFormat::as_computed;
@@ -193,12 +191,16 @@ void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
   else if (four)
     format = twice ? FrozenFormat::nf4_double : FrozenFormat::nf4;
   if (format == FrozenFormat::as_computed) {
-    format = format_of_name(in_.text(keys_.model));
+    const std::string name = in_.text(keys_.model);  // in small letters
+    if (name.find("-awq") != std::string::npos)
+      refuse(keys_.model, "weights that rest in AWQ's 4 bits are not modelled");
+    format = format_of_name(name);
+    named.insert(named.begin(), keys_.model.begin(), keys_.model.end());
     if (lora && format != FrozenFormat::as_computed)
       assume(fmt::format("frozen weights in {}, as the model's name says", name_of(format)));
-  } else if (!lora) {
-    refuse(named, "packed weights are frozen, and no adapter is there to train");
   }
+  if (!lora && format != FrozenFormat::as_computed)
+    refuse(named, "packed weights are frozen, and no adapter is there to train");
   if (format == FrozenFormat::int8)
     assume(
         "frozen weights in 8 bits are unpacked as those in 4 bits are: their time was not "

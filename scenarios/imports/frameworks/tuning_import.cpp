@@ -33,11 +33,6 @@ std::string plain(std::string name) {
   return letters;
 }
 
-std::string lower_case(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 }  // namespace
 
 /// TRL since its release 0.20 of 2025 recomputes, trains in bf16 and cuts rows at 1,024 tokens

@@ -196,6 +196,15 @@ TEST_CASE("bases that rest packed are read by switch, method and name",
   CHECK(format(Framework::llamafactory, factory) == FrozenFormat::nf4_double);
   CHECK(has(refusal_of(Framework::llamafactory, factory + "quantization_method: hqq\n"),
             "is not modelled: bnb, gptq"));
+  // The name of a base says it as well.
+  const auto named = [](const std::string& model, const std::string& tuning) {
+    return "model_name_or_path: " + model + "\nfinetuning_type: " + tuning + "\n";
+  };
+  CHECK(format(Framework::llamafactory, named("Qwen/Qwen3-8B", "lora")) ==
+        FrozenFormat::as_computed);
+  CHECK(has(refusal_of(Framework::llamafactory, named("Qwen/Qwen3-8B-AWQ", "lora")), "AWQ"));
+  CHECK(has(refusal_of(Framework::llamafactory, named("Qwen/Qwen3-8B-GPTQ-Int4", "full")),
+            "no adapter is there to train"));
 }
 
 TEST_CASE("keys that were left out are as if they were not there", "[scenarios][fine-tuning]") {
