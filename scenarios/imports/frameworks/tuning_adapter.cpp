@@ -167,29 +167,29 @@ FrozenFormat format_of_name(const std::string& name) {
 
 }  // namespace
 
-void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
+FrozenFormat TuningReader::stated_format(bool quantised) {
   const auto bits = in_.integer(keys_.bits, 2, 8);
   const bool four = in_.truth(keys_.four_bits, quantised) || (bits && *bits == 4);
   const bool twice = in_.truth(keys_.double_scales, keys_.usual_double_scales);
   const bool eight = in_.truth({"load_in_8bit"}, false) || (bits && *bits == 8);
   const bool gptq = in_.truth({"gptq"}, false);
   const std::string method = in_.text({"quantization_method", "quant_method"}, "bnb");
+  if (bits && *bits != 4 && *bits != 8)
+    refuse(keys_.bits, "frozen weights of other than 4, 8 and 16 bits are not modelled");
+  if (method != "bnb" && method != "bitsandbytes" && method != "gptq")
+    refuse({"quantization_method", "quant_method"},
+           in_quotes(method) + " is not modelled: bnb, gptq");
+  if (gptq || (method == "gptq" && bits)) return FrozenFormat::gptq;
+  if (eight) return FrozenFormat::int8;
+  if (four) return twice ? FrozenFormat::nf4_double : FrozenFormat::nf4;
+  return FrozenFormat::as_computed;
+}
+
+void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
+  FrozenFormat format = stated_format(quantised);
   Keys named = keys_.four_bits;
   named.insert(named.end(), keys_.bits.begin(), keys_.bits.end());
   for (const char* key : {"load_in_8bit", "gptq"}) named.emplace_back(key);
-  if (bits && *bits != 4 && *bits != 8)
-    refuse(keys_.bits, "frozen weights of other than 4, 8 and 16 bits are not modelled");
-  const bool known = method == "bnb" || method == "bitsandbytes" || method == "BNB";
-  if (!known && method != "gptq")
-    refuse({"quantization_method", "quant_method"},
-           in_quotes(method) + " is not modelled: bnb, gptq");
-  FrozenFormat format = FrozenFormat::as_computed;
-  if (gptq || (method == "gptq" && bits))
-    format = FrozenFormat::gptq;
-  else if (eight)
-    format = FrozenFormat::int8;
-  else if (four)
-    format = twice ? FrozenFormat::nf4_double : FrozenFormat::nf4;
   if (format == FrozenFormat::as_computed) {
     const std::string name = in_.text(keys_.model);  // in small letters
     if (name.find("-awq") != std::string::npos)

@@ -75,6 +75,8 @@ class TuningReader {
   void read_targets(bool lora, FineTuning& fine);
   void read_trained(FineTuning& fine);
   [[nodiscard]] bool adapts();
+  /// How the base rests, by switches and bits alone.
+  FrozenFormat stated_format(bool quantised);
   void read_frozen(bool lora, bool quantised, FineTuning& fine);
   void read_adapter();
 
