@@ -2,7 +2,7 @@
 // Keys of fine-tuning frameworks: transformers' TrainingArguments, TRL's SFTConfig and DPOConfig,
 // accelerate's configuration, PEFT's LoraConfig; Axolotl's config schema; LLaMA-Factory's hparams;
 // ms-swift's arguments; each as of their documentation of 2026.
-#include "scenarios/imports/frameworks/internal/tuning_keys.hpp"
+#include "scenarios/imports/frameworks/tuning_keys.hpp"
 
 namespace foretrain::tuning {
 namespace {

@@ -8,8 +8,8 @@
 #include "models/inputs/cluster.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_files.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_keys.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/frameworks/tuning_keys.hpp"
 
 namespace foretrain::tuning {
 
