@@ -11,8 +11,8 @@
 namespace foretrain {
 namespace {
 
-constexpr std::array import_names{"--host",   "--fabric", "--gpus", "--sequence",
-                                  "--device", "--lora",   "--qlora"};
+constexpr std::array import_names{"--host",   "--fabric", "--gpus",  "--sequence",
+                                  "--device", "--lora",   "--qlora", "--all-weights"};
 
 /// A scenario says what machine it runs on, and what is trained; another GPU in its place is
 /// --device.
@@ -26,10 +26,10 @@ void refuse_machine(const SourceOptions& source) {
 }
 
 /// @throws UsageError
-std::optional<WantedAdapter> wanted_adapter(const SourceOptions& source) {
-  if (!source.lora && !source.qlora) return std::nullopt;
-  if (source.hf.empty()) throw UsageError("--lora and --qlora stand beside --hf");
-  return WantedAdapter{source.lora ? *source.lora : *source.qlora, source.qlora.has_value()};
+std::optional<WantedTuning> wanted_tuning(const SourceOptions& source) {
+  if (!source.lora && !source.qlora && !source.all_weights) return std::nullopt;
+  if (source.hf.empty()) throw UsageError("--lora, --qlora and --all-weights stand beside --hf");
+  return WantedTuning{source.lora ? source.lora : source.qlora, source.qlora.has_value()};
 }
 
 }  // namespace
@@ -50,6 +50,11 @@ void add_source_options(CLI::App& app, SourceOptions& source) {
   auto* const lora = rank("--lora", source.lora,
                           "With --hf: train adapters of this rank beside all linear layers");
   rank("--qlora", source.qlora, "The same beside frozen weights in 4 bits")->excludes(lora);
+  app.add_flag("--all-weights", source.all_weights,
+               "With --hf: train all weights with the Hugging Face Trainer, as --lora does; the "
+               "default on one GPU")
+      ->excludes(lora)
+      ->excludes("--qlora");
 }
 
 std::string source_words(const ScenarioOptions& options) {
@@ -65,7 +70,10 @@ std::string source_words(const SourceOptions& source) {
   std::vector<std::string> words;
   const auto add = [&](const char* name) {
     if (const CLI::Option* option = source.app->get_option_no_throw(name))
-      for (const std::string& value : option->results()) words.insert(words.end(), {name, value});
+      for (const std::string& value : option->results()) {
+        words.emplace_back(name);
+        if (option->get_expected_max() > 0) words.push_back(value);  // a flag has none
+      }
   };
   if (!source.imports()) {
     const std::string scenario = source_words(source.scenario);
@@ -90,10 +98,10 @@ Scenario read_scenario(const SourceOptions& source) {
   }
   FrameworkOptions framework = source.framework;
   framework.folders = source.scenario.folders;
-  const auto adapter = wanted_adapter(source);
+  const auto tuning = wanted_tuning(source);
   const ImportedScenario imported =
       source.hf.empty() ? import_words(Framework::megatron, {source.megatron}, framework)
-                        : import_huggingface_file(source.hf, framework, adapter);
+                        : import_huggingface_file(source.hf, framework, tuning);
   write_diagnostic("stack    " + imported.notes.stack);
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);

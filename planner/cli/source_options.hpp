@@ -20,6 +20,7 @@ struct SourceOptions {
   std::string hf;            ///< a Hugging Face configuration
   std::optional<int> lora;   ///< rank of adapters beside its model
   std::optional<int> qlora;  ///< the same with frozen weights in 4 bits
+  bool all_weights = false;  ///< all of its weights, by the same trainer
 
   /// A configuration stands in the place of a scenario file.
   [[nodiscard]] bool imports() const { return !megatron.empty() || !hf.empty(); }

@@ -16,13 +16,14 @@
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 #include "sim/lives/run_simulation.hpp"
 
 namespace foretrain {
 namespace {
 
 std::string change_sentence(const Change& change, Bytes usable) {
-  return fmt::format("--set {} (peak {} of {}, step {})", fmt::join(change.settings, " --set "),
+  return fmt::format("{} (peak {} of {}, step {})", set_words(change.settings),
                      bytes_text(change.peak), bytes_text(usable), step_text(change));
 }
 

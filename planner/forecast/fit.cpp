@@ -8,7 +8,6 @@
 #include "models/memory/memory_band.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/answer/memory_part.hpp"
-#include "planner/forecast/smallest_change.hpp"
 
 namespace foretrain {
 namespace {
@@ -83,6 +82,7 @@ FitReport judge_fit(const Scenario& scenario, const SearchLimits& limits) {
   report.band = band_of(job, *report.memory);
   report.verdict = verdict_of(*report.memory);
   if (!report.memory->fits()) report.changes = changes_that_fit(scenario, limits);
+  report.tried = one_at_a_time(scenario);
   report.room = {room_of_micro_batch(job, limits), room_of_sequence(job, limits),
                  room_of_layers(job, limits)};
   return report;

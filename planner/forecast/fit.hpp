@@ -10,6 +10,7 @@
 #include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/search_limits.hpp"
+#include "planner/forecast/smallest_change.hpp"
 
 namespace foretrain {
 
@@ -63,8 +64,9 @@ struct FitReport {
   std::vector<StageAccount> accounts;    ///< one per stage: every phase row by row
   std::optional<StageAccount> replica;   ///< of the GPUs beside GPU 0 (torch.nn.DataParallel)
   MemoryBand band;
-  std::vector<Change> changes;  ///< that make it fit and keep the limits, fastest first
-  std::vector<Room> room;       ///< micro-batch, sequence and layers
+  std::vector<Change> changes;     ///< that make it fit and keep the limits, fastest first
+  std::vector<TriedChange> tried;  ///< on one host: what people try, one at a time
+  std::vector<Room> room;          ///< micro-batch, sequence and layers
 };
 
 /// What a reader asks to see of a fit report.

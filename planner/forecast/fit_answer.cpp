@@ -10,9 +10,9 @@
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
 #include "planner/forecast/report_answer.hpp"
-#include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -41,8 +41,7 @@ std::string_view words_of(FitVerdict verdict) {
 std::string next_command(const FitReport& report, const std::string& source) {
   if (source.empty()) return {};
   if (report.verdict == FitVerdict::does_not_fit && !report.changes.empty())
-    return fmt::format("foretrain fit {} --set {}", source,
-                       fmt::join(report.changes.front().settings, " --set "));
+    return fmt::format("foretrain fit {} {}", source, set_words(report.changes.front().settings));
   const bool runs = report.memory && report.memory->fits() && report.not_forecast.empty();
   // `plan` reads no framework's configuration in place of a scenario ("--hf FILE").
   if (!runs && source.starts_with("--")) return {};
@@ -123,6 +122,26 @@ AnswerSection remedies_section(const FitReport& report) {
   return {"", {AnswerLine{"Remedy: " + std::string(no_change_fits) + "."}}};
 }
 
+AnswerSection tried_section(const FitReport& report) {
+  if (report.tried.empty()) return {};
+  AnswerTable table{{words_column("change"), number_column("peak"), words_column(),
+                     number_column("step"), words_column("--set")}};
+  std::string costs;
+  for (const TriedChange& row : report.tried) {
+    const bool helps = row.fits && report.verdict == FitVerdict::does_not_fit;
+    const Tone tone = helps ? Tone::good : row.fits ? Tone::plain : Tone::bad;
+    table.add({row.name,
+               {bytes_text(row.change.peak), tone},
+               {row.fits ? "" : "no", tone},
+               step_text(row.change),
+               row.change.text()});
+    costs += fmt::format("{}{}: {}", costs.empty() ? "" : "; ", row.name, row.costs);
+    if (!row.change.gives_up.empty()) costs += ", and " + row.change.gives_up;
+  }
+  return {"One change at a time, in the order in which people try them",
+          {std::move(table), AnswerLine{costs + ".", "Costs. "}}};
+}
+
 AnswerTable room_table(const FitReport& report) {
   AnswerTable table{{words_column(), number_column("now"), number_column("most"),
                      number_column("peak"), words_column("limited by")}};
@@ -192,6 +211,7 @@ Answer fit_answer(const FitReport& report, const FitView& view, const std::strin
     answer.add(timeline_section(
         report, other ? *report.replica : report.accounts[static_cast<std::size_t>(chosen)]));
   answer.add(remedies_section(report));
+  answer.add(tried_section(report));
   answer.add("Room: the most with memory to spare, all else equal", room_table(report));
   return answer;
 }

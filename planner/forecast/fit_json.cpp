@@ -79,13 +79,28 @@ Json rank_tree(const Parallel& parallel, int rank, const MemoryForecast& memory)
           {"device_bytes", bytes(stage.peak)}};
 }
 
+Json change_tree(const Change& change) {
+  return {{"set", change.settings},
+          {"peak_bytes", bytes(change.peak)},
+          {"step_s", change.step ? number_or_null(change.step->value()) : Json(nullptr)},
+          {"gives_up", change.gives_up.empty() ? Json(nullptr) : Json(change.gives_up)}};
+}
+
 Json changes_tree(const std::vector<Change>& changes) {
   Json list = Json::array();
-  for (const Change& change : changes)
-    list.push_back(
-        {{"set", change.settings},
-         {"peak_bytes", bytes(change.peak)},
-         {"step_s", change.step ? number_or_null(change.step->value()) : Json(nullptr)}});
+  for (const Change& change : changes) list.push_back(change_tree(change));
+  return list;
+}
+
+Json tried_tree(const std::vector<TriedChange>& tried) {
+  Json list = Json::array();
+  for (const TriedChange& row : tried) {
+    Json tree = change_tree(row.change);
+    tree["name"] = row.name;
+    tree["costs"] = row.costs;
+    tree["fits"] = row.fits;
+    list.push_back(std::move(tree));
+  }
   return list;
 }
 
@@ -148,6 +163,7 @@ std::string fit_json(const FitReport& report, const FitView& view) {
   for (std::size_t s = 0; s < memory.stages.size(); ++s) stages.push_back(stage_tree(report, s));
   tree["stages"] = std::move(stages);
   tree["changes"] = changes_tree(report.changes);
+  tree["tried"] = tried_tree(report.tried);
   tree["room"] = room_tree(report.room);
   return dump(tree);
 }

@@ -17,6 +17,7 @@ struct Change {
       settings;                 ///< as for --set, e.g. {"parallel.tensor=16", "parallel.data=8"}
   Bytes peak;                   ///< of the heaviest stage after the change
   std::optional<Seconds> step;  ///< after the change; absent where its time is not modelled
+  std::string gives_up{};       ///< of what is learnt, in words; empty: nothing
 
   /// The settings in one line, separated by blanks.
   [[nodiscard]] std::string text() const;

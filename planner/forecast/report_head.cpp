@@ -7,6 +7,7 @@
 
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -76,8 +77,8 @@ std::string reason_sentence(const Infeasible& reason) {
 std::string next_of(const Report& report, const std::string& source) {
   if (source.empty()) return {};
   if (!report.changes.empty())
-    return fmt::format("foretrain simulate {} --set {}", source,
-                       fmt::join(report.changes.front().settings, " --set "));
+    return fmt::format("foretrain simulate {} {}", source,
+                       set_words(report.changes.front().settings));
   // A framework's configuration in place of a scenario ("--hf FILE") is nothing that `plan` reads.
   const bool look = run_verdict(report.prediction) == Verdict::at_risk || source.starts_with("--");
   return fmt::format("foretrain {} {}", look ? "fit" : "plan", source);

@@ -8,8 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/step/step_costs.hpp"
 #include "planner/forecast/internal/other_layouts.hpp"
+#include "planner/forecast/internal/plan_moves.hpp"
 
 namespace foretrain {
 namespace {
@@ -17,107 +21,6 @@ namespace {
 constexpr int most_hosts = 1'000'000;        // as the scenario reader allows
 constexpr int most_times = 8;                // the machine
 constexpr double worth_more_settings = 0.8;  // of the step with few
-
-/// A job on its way to fit, with the settings that lead there.
-struct Candidate {
-  Job job;
-  std::vector<std::string> settings;
-
-  void set(const std::string& key, const std::string& value) {
-    const std::string prefix = key + "=";
-    std::erase_if(settings, [&](const std::string& s) { return s.starts_with(prefix); });
-    settings.push_back(prefix + value);
-  }
-  void set(const std::string& key, int value) { set(key, std::to_string(value)); }
-};
-
-/// Applies a change; false when it does not apply to this job.
-using Move = std::function<bool(Candidate&)>;
-
-Move recompute(RecomputeKind kind) {
-  return [kind](Candidate& c) {
-    Recompute& now = c.job.memory.recompute;
-    if (static_cast<int>(now.kind) >= static_cast<int>(kind)) return false;
-    now = Recompute{kind, RecomputeMethod::uniform, 1};
-    c.set("memory.recompute", std::string(name_of(kind)));
-    return true;
-  };
-}
-
-Move zero_stage(int stage) {
-  return [stage](Candidate& c) {
-    if (c.job.parallel.zero >= stage || c.job.parallel.data < 2) return false;
-    c.job.parallel.zero = stage;
-    c.set("parallel.zero", stage);
-    return true;
-  };
-}
-
-bool process_per_gpu(Candidate& c) {
-  if (c.job.parallel.processes == ProcessKind::per_gpu) return false;
-  c.job.parallel.processes = ProcessKind::per_gpu;
-  c.set("parallel.processes", "per-gpu");
-  return true;
-}
-
-bool flash_attention(Candidate& c) {
-  if (c.job.memory.attention == AttentionKind::flash) return false;
-  c.job.memory.attention = AttentionKind::flash;
-  c.set("memory.attention", "flash");
-  return true;
-}
-
-bool sequence_parallel(Candidate& c) {
-  if (c.job.parallel.sequence || c.job.parallel.tensor < 2) return false;
-  c.job.parallel.sequence = true;
-  c.set("parallel.sequence", "true");
-  return true;
-}
-
-bool half_micro_batch(Candidate& c) {
-  if (c.job.training.micro_batch % 2 != 0) return false;
-  c.job.training.micro_batch /= 2;
-  c.set("training.micro_batch", c.job.training.micro_batch);
-  return true;
-}
-
-/// Doubles one way of splitting the model and halves the data-parallel ranks.
-Move split_more(int Parallel::*degree, std::string key) {
-  return [degree, key = std::move(key)](Candidate& c) {
-    Parallel& plan = c.job.parallel;
-    if (plan.data % 2 != 0) return false;
-    if (degree == &Parallel::pipeline && !plan.stage_layers.empty()) return false;
-    plan.*degree *= 2;
-    plan.data /= 2;
-    c.set(key, plan.*degree);
-    c.set("parallel.data", plan.data);
-    return true;
-  };
-}
-
-/// Twice the ranks that share the experts of a layer.
-bool spread_experts(Candidate& c) {
-  if (!c.job.model.moe) return false;
-  c.job.parallel.expert *= 2;
-  c.set("parallel.expert", c.job.parallel.expert);
-  return true;
-}
-
-std::vector<Move> moves_on_this_machine() {
-  return {process_per_gpu,
-          sequence_parallel,
-          flash_attention,
-          recompute(RecomputeKind::selective),
-          zero_stage(1),
-          half_micro_batch,
-          recompute(RecomputeKind::full),
-          zero_stage(2),
-          zero_stage(3),
-          split_more(&Parallel::tensor, "parallel.tensor"),
-          split_more(&Parallel::pipeline, "parallel.pipeline"),
-          split_more(&Parallel::context, "parallel.context"),
-          spread_experts};
-}
 
 /// Peak and step when the candidate can run, or fits by memory alone, and keeps the memory limits.
 std::optional<Change> checked(const Candidate& candidate, const SearchLimits& limits,
@@ -129,26 +32,53 @@ std::optional<Change> checked(const Candidate& candidate, const SearchLimits& li
   return change;
 }
 
-/// Tries sequences of `depth` moves; order within a sequence does not matter, repeats may.
-void collect(const Candidate& from, std::span<const Move> moves, std::size_t depth,
-             const SearchLimits& limits, PlanScope scope, std::vector<Change>& found) {
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    Candidate next = from;
-    if (!moves[i](next)) continue;
-    if (depth > 1) {
-      collect(next, moves.subspan(i), depth - 1, limits, scope, found);
-    } else if (const auto change = checked(next, limits, scope)) {
-      found.push_back(*change);
-    }
-  }
+/// What the moves behind a candidate give up of what is learnt, each once.
+std::string joined(const std::string& before, std::string_view more) {
+  if (more.empty() || before == more) return before;
+  return before.empty() ? std::string(more) : before + "; " + std::string(more);
 }
 
+/// Tries sequences of `depth` moves; order within a sequence does not matter, repeats may.
+struct Collector {
+  const SearchLimits& limits;
+  PlanScope scope;
+  bool lossy = false;  ///< what gives nothing up is known already
+  std::vector<Change> found{};
+
+  void collect(const Candidate& from, const std::string& gives_up, std::span<const PlanMove> moves,
+               std::size_t depth) {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      Candidate next = from;
+      if (!moves[i].apply(next)) continue;
+      const std::string given = joined(gives_up, moves[i].gives_up);
+      if (depth > 1) {
+        collect(next, given, moves.subspan(i), depth - 1);
+      } else if (given.empty() == !lossy) {
+        if (auto change = checked(next, limits, scope)) {
+          change->gives_up = given;
+          found.push_back(std::move(*change));
+        }
+      }
+    }
+  }
+};
+
 /// Single changes, else pairs, else triples.
+std::vector<Change> few_changes(const Job& job, const std::vector<PlanMove>& moves,
+                                Collector collector) {
+  for (std::size_t depth = 1; depth <= 3 && collector.found.empty(); ++depth)
+    collector.collect(Candidate{job, {}}, {}, moves, depth);
+  return std::move(collector.found);
+}
+
+/// What gives nothing up, then, of fine-tuning, what does.
 std::vector<Change> few_changes(const Job& job, const SearchLimits& limits, PlanScope scope) {
-  const std::vector<Move> moves = moves_on_this_machine();
-  std::vector<Change> found;
-  for (std::size_t depth = 1; depth <= 3 && found.empty(); ++depth)
-    collect(Candidate{job, {}}, moves, depth, limits, scope, found);
+  std::vector<PlanMove> moves = moves_on_this_machine();
+  if (!fine_tunes(job)) return few_changes(job, moves, {limits, scope});
+  for (PlanMove& move : moves_on_one_host(job)) moves.push_back(std::move(move));
+  std::vector<Change> found = few_changes(job, moves, {limits, scope});
+  for (Change& change : few_changes(job, moves, {limits, scope, true}))
+    found.push_back(std::move(change));
   return found;
 }
 
@@ -194,6 +124,7 @@ std::vector<Change> cheapest_changes(const Scenario& scenario, const SearchLimit
   if (found.empty()) found = layouts_that_fit(scenario.job, scenario.job, limits, scope);
   if (found.empty()) found = on_more_hosts(scenario, limits, scope);
   std::stable_sort(found.begin(), found.end(), [](const Change& a, const Change& b) {
+    if (a.gives_up.empty() != b.gives_up.empty()) return a.gives_up.empty();
     return a.step && (!b.step || *a.step < *b.step);
   });
   return found;
@@ -208,6 +139,27 @@ std::string Change::text() const {
     result += setting;
   }
   return result;
+}
+
+std::vector<TriedChange> one_at_a_time(const Scenario& scenario) {
+  std::vector<TriedChange> tried;
+  const Job& job = scenario.job;
+  if (job.cluster.hosts > 1 || !not_modelled(job).empty()) return tried;
+  for (const PlanMove& move : moves_on_one_host(job)) {
+    Candidate next{job, {}};
+    if (!move.apply(next)) continue;
+    const PlanJudgement judged = judge_plan(next.job, {.max_memory_share = 1.0});
+    if (!judged.refused.empty()) continue;
+    const StageLayout layout = stage_layout(next.job.model, next.job.parallel);
+    TriedChange row{
+        {next.settings, judged.need.peak, closed_form_step(next.job, step_costs(next.job, layout)),
+         std::string(move.gives_up)},
+        std::string(move.name),
+        std::string(move.costs),
+        !judged.excess};
+    tried.push_back(std::move(row));
+  }
+  return tried;
 }
 
 std::vector<Change> changes_that_fit(const Scenario& scenario, const SearchLimits& limits) {

@@ -12,6 +12,7 @@
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
+#include "planner/text/shell_word.hpp"
 #include "scenarios/sections/rank_order_text.hpp"
 
 namespace foretrain {
@@ -179,8 +180,7 @@ AnswerSection plans_section(std::string title, const Plans& plans) {
 }
 
 std::string sets_text(const std::vector<std::string>& settings) {
-  return settings.empty() ? "the scenario as it is"
-                          : fmt::format("--set {}", fmt::join(settings, " --set "));
+  return settings.empty() ? "the scenario as it is" : set_words(settings);
 }
 
 AnswerLine why_line(const Plans& plans) {

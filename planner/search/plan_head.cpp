@@ -9,6 +9,7 @@
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -92,7 +93,7 @@ AnswerHead plan_head(const PlanReport& report, const std::string& source) {
   if (!source.empty()) {
     const auto settings = changed(report.plans.front().settings, report.scenario);
     head.next = "foretrain simulate " + source;
-    if (!settings.empty()) head.next += fmt::format(" --set {}", fmt::join(settings, " --set "));
+    if (!settings.empty()) head.next += " " + set_words(settings);
   }
   return head;
 }

@@ -9,6 +9,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"
+#include "planner/forecast/smallest_change.hpp"
 #include "planner/search/search_space.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/number_range.hpp"
@@ -191,6 +192,10 @@ SearchSpace default_space(const Job& job) {
   space.schedule = common_schedules();
   space.zero = {job.parallel.zero};
   space.offload = {job.memory.offload};
+  if (fine_tunes(job)) {
+    space.zero = {0, 1, 2, 3};
+    space.offload = {OffloadKind::none, OffloadKind::optimizer};
+  }
   space.recompute = recompute_choices(job);
   space.sequence = {job.parallel.sequence || job.parallel.tensor == 1};
   space.order = {job.parallel.order};

@@ -55,7 +55,8 @@ inline constexpr std::int64_t most_machines = 1'000;
 /// The axes of the plan where the user says nothing: plan_sizes() for tensor, pipeline, context,
 /// expert and the micro-batch; 1 to 8, 10, 12 and 16 virtual stages; 1f1b and interleaved; every
 /// granularity of recomputation and the scenario's own; machine, batch, ZeRO stage, tensor ranks of
-/// experts, rank order and offloading as the scenario has them.
+/// experts, rank order and offloading as the scenario has them, but that fine-tuning tries every
+/// ZeRO stage and offloading.
 [[nodiscard]] SearchSpace default_space(const Job& job);
 
 /// Gives a space the sizes that plans can have on any of its machines with any of its batches.

@@ -64,10 +64,8 @@ AnswerSection stopped_section(const ServingSearch& search) {
 }
 
 std::string command_of(const Scenario& scenario, const ServingPoint& point) {
-  std::string text = "foretrain serve " + shell_word(scenario.path);
-  for (const std::string& flag : overrides_of(point, *scenario.serving))
-    text += " --set " + shell_word(flag);
-  return text;
+  return fmt::format("foretrain serve {} {}", shell_word(scenario.path),
+                     set_words(overrides_of(point, *scenario.serving)));
 }
 
 Json point_tree(const ServingPoint& point, const ServingPlan& plan) {

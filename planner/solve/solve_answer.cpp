@@ -4,6 +4,7 @@
 #include "planner/solve/solve.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -39,8 +40,7 @@ AnswerHead solve_head(const SolveAnswer& answer, const std::string& source) {
   for (const SolveValue& value : answer.values)
     if (head.figures.size() < most_figures) head.figures.push_back({value.label, value.text});
   if (!source.empty() && !answer.settings.empty())
-    head.next = fmt::format("foretrain simulate {} --set {}", source,
-                            fmt::join(answer.settings, " --set "));
+    head.next = fmt::format("foretrain simulate {} {}", source, set_words(answer.settings));
   return head;
 }
 
@@ -54,7 +54,7 @@ Answer solve_answer(const SolveAnswer& solved, const std::string& source) {
     more.add(solved.values[i].label, solved.values[i].text);
   answer.add("", std::move(more));
   if (!solved.settings.empty() && source.empty())
-    answer.add("", AnswerCode{fmt::format("--set {}", fmt::join(solved.settings, " --set "))});
+    answer.add("", AnswerCode{set_words(solved.settings)});
   if (!solved.rows.empty()) answer.add("", trials_table(solved));
   AnswerSection notes;
   for (const std::string& note : solved.notes) notes.blocks.emplace_back(AnswerLine{note + "."});

@@ -11,18 +11,15 @@
 #include "planner/step/internal/step_causes.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/shell_word.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
-std::string settings_text(const Lever& lever) {
-  return fmt::format("--set {}", fmt::join(lever.settings, " --set "));
-}
-
 std::string lever_text(const Lever& lever) {
   const double change = lever.step_after / lever.step_before - 1.0;
-  return fmt::format("{}: {} -> {}, step {} -> {} ({}{}), peak {}", settings_text(lever),
+  return fmt::format("{}: {} -> {}, step {} -> {} ({}{}), peak {}", set_words(lever.settings),
                      seconds_text(lever.loss_before), seconds_text(lever.loss_after),
                      seconds_text(lever.step_before), seconds_text(lever.step_after),
                      change < 0.0 ? "-" : "+", percent_text(change < 0.0 ? -change : change),
@@ -81,9 +78,9 @@ AnswerHead losses_head(const Report& report, const StepLosses& all, const std::s
                             percent_text(loss->time / all.step) + " of the step"});
   if (all.feasible && best != nullptr) {
     head.sentence += fmt::format(" The setting that shortens it most: {}, to {}.",
-                                 settings_text(*best), seconds_text(best->step_after));
+                                 set_words(best->settings), seconds_text(best->step_after));
     if (!source.empty())
-      head.next = fmt::format("foretrain simulate {} {}", source, settings_text(*best));
+      head.next = fmt::format("foretrain simulate {} {}", source, set_words(best->settings));
   } else if (!source.empty()) {
     head.next = fmt::format("foretrain explain {} step.time_s", source);
   }

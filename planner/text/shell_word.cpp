@@ -46,4 +46,10 @@ std::string shell_words(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string set_words(const std::vector<std::string>& settings) {
+  std::vector<std::string> words;
+  for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+  return shell_words(words);
+}
+
 }  // namespace foretrain

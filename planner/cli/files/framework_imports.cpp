@@ -274,14 +274,14 @@ ImportedScenario import_words(Framework framework, const std::vector<std::string
 }
 
 ImportedScenario import_huggingface_file(const std::string& file, const FrameworkOptions& options,
-                                         const std::optional<WantedAdapter>& adapter) {
+                                         const std::optional<WantedTuning>& tuning) {
   Diagnostics diagnostics;
   const auto text = read_text_file(file, file, YamlLimits{}.file_bytes, diagnostics);
   diagnostics.throw_if_any();
   const ImportSource source{*text, file, "Hugging Face"};
   const PlanImportOptions import = import_options(options);
-  return adapter ? tuning_of_huggingface(source, *adapter, import)
-                 : plan_of_huggingface(source, import);
+  return tuning ? tuning_of_huggingface(source, *tuning, import)
+                : plan_of_huggingface(source, import);
 }
 
 void tell_import(const ImportedScenario& imported) {

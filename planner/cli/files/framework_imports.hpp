@@ -36,7 +36,7 @@ void add_machine_options(CLI::App& app, PlanImportOptions& options);
 /// @throws ScenarioError, UsageError
 [[nodiscard]] ImportedScenario import_huggingface_file(const std::string& file,
                                                        const FrameworkOptions& options,
-                                                       const std::optional<WantedAdapter>& adapter);
+                                                       const std::optional<WantedTuning>& tuning);
 
 /// What was read, ignored and assumed, to standard error.
 void tell_import(const ImportedScenario& imported);

@@ -38,6 +38,12 @@ int first_sequence(const HuggingFaceModel& model, const PlanImportOptions& optio
   return options.sequence.value_or(std::min(longest, usual_sequence));
 }
 
+std::string words_of(const WantedTuning& tuning) {
+  if (!tuning.rank) return "fine-tuning of all weights, which rest in fp32, by the Trainer";
+  return fmt::format("{} of rank {} beside all linear layers, by the Trainer and PEFT",
+                     tuning.quantised ? "QLoRA" : "LoRA", *tuning.rank);
+}
+
 /// What was read of the model itself.
 void add_notes(const HuggingFaceModel& model, PlanNotes& notes) {
   for (const ResolvedValue& value : model.values) notes.read.push_back(value.path);
@@ -49,6 +55,7 @@ void add_notes(const HuggingFaceModel& model, PlanNotes& notes) {
 }  // namespace
 
 ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImportOptions& options) {
+  if (options.gpus == 1) return tuning_of_huggingface(source, {}, options);
   const HuggingFaceModel model = model_of(source);
   Diagnostics diagnostics;
   const auto host = import_host(options, diagnostics);
@@ -76,27 +83,28 @@ ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImpor
   return finish_import(std::move(plan), source, options, diagnostics);
 }
 
-ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedAdapter& adapter,
+ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedTuning& tuning,
                                        const PlanImportOptions& options) {
   const HuggingFaceModel model = model_of(source);
   PlanImportOptions asked = options;
   asked.shape = model.shape;
   asked.sequence = first_sequence(model, options);
   if (asked.name.empty()) asked.name = name_of(source.name);
-  const std::string arguments = fmt::format(
-      "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n"
-      "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n",
-      adapter.rank, adapter.quantised);
+  std::string arguments =
+      "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n";
+  if (tuning.rank)
+    arguments += fmt::format(
+        "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n",
+        *tuning.rank, tuning.quantised);
   ImportedScenario imported =
       import_tuning(TuningFramework::transformers,
                     {arguments, source.name, "Hugging Face", PlanFramework::transformers}, asked);
   add_notes(model, imported.notes);
   const Training& training = imported.scenario.job.training;
   imported.notes.assumed.push_back(
-      fmt::format("{} of rank {} beside all linear layers, by the Trainer and PEFT in {}, one "
-                  "sequence of {} tokens per GPU, full recomputation (--set, --sequence)",
-                  adapter.quantised ? "QLoRA" : "LoRA", adapter.rank, name_of(training.precision),
-                  training.sequence));
+      fmt::format("{} in {}, one sequence of {} tokens per GPU, full recomputation (--set, "
+                  "--sequence)",
+                  words_of(tuning), name_of(training.precision), training.sequence));
   return imported;
 }
 

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 
 namespace foretrain {
 
 /// A first scenario for the model of a Hugging Face configuration: every GPU a replica with
-/// ZeRO-1, one sequence per GPU and step. All of it is assumed, and said so. @throws ScenarioError
+/// ZeRO-1, one sequence per GPU and step; on one GPU, fine-tuning of all weights. All of it is
+/// assumed, and said so. @throws ScenarioError
 [[nodiscard]] ImportedScenario plan_of_huggingface(const ImportSource& source,
                                                    const PlanImportOptions& options);
 
-/// Low-rank matrices beside the model's linear layers, of which alone is trained.
-struct WantedAdapter {
-  int rank = 0;
-  bool quantised = false;  ///< frozen weights in 4 bits (QLoRA)
+/// What is trained of the model: low-rank matrices beside its linear layers, or all of it.
+struct WantedTuning {
+  std::optional<int> rank{};  ///< of the matrices; nothing: all weights
+  bool quantised = false;     ///< frozen weights in 4 bits (QLoRA)
 };
 
-/// The same with an adapter: as the Hugging Face Trainer and PEFT fine-tune the model, which
+/// The same as the Hugging Face Trainer and PEFT fine-tune the model, which
 /// `import transformers` reads. All of it is assumed, and said so. @throws ScenarioError
 [[nodiscard]] ImportedScenario tuning_of_huggingface(const ImportSource& source,
-                                                     const WantedAdapter& adapter,
+                                                     const WantedTuning& tuning,
                                                      const PlanImportOptions& options);
 
 }  // namespace foretrain

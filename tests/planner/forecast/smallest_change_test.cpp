@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <string>
 
+#include "models/forecast/closed_form.hpp"
+#include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/step/step_costs.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
@@ -113,4 +118,90 @@ TEST_CASE("evaluate fills the remedy of a plan that runs out of memory", "[plann
   REQUIRE_FALSE(report.changes.empty());
   for (const std::string& setting : report.changes.front().settings)
     CHECK(report.prediction.reasons.front().remedy.find(setting) != std::string::npos);
+}
+
+namespace {
+
+/// Full fine-tuning of Llama 3 8B by the Trainer.
+Scenario tuned(const std::string& host, int gpus, const std::vector<std::string>& settings) {
+  const std::string text = fmt::format(
+      "schema: 1\nname: tuned\nmodel: llama3-8b\n"
+      "cluster: {{host: {}, hosts: 1, gpus_per_host: {}, fabric: {{kind: single-switch, preset: "
+      "ib-hdr}}}}\n"
+      "training: {{sequence: 2048, micro_batch: 2, global_batch: {}}}\n"
+      "parallel: {{framework: transformers, data: {}}}\nstack: hf-trainer\n",
+      host, gpus, 16 * gpus, gpus);
+  LoadOptions options;
+  options.overrides = settings;
+  return load_scenario_text(text, "tuned.yaml", ".", options);
+}
+
+void check_means_the_same(const Change& change, const std::string& host, int gpus,
+                          std::vector<std::string> settings) {
+  settings.insert(settings.end(), change.settings.begin(), change.settings.end());
+  const Scenario changed = tuned(host, gpus, settings);
+  CAPTURE(change.text());
+  CHECK(memory_of(changed.job).peak.value() == change.peak.value());
+  const StepCosts costs =
+      step_costs(changed.job, stage_layout(changed.job.model, changed.job.parallel));
+  REQUIRE(change.step.has_value());
+  CHECK(closed_form_step(changed.job, costs).value() ==
+        Approx(change.step->value()).epsilon(1e-12));
+}
+
+}  // namespace
+
+TEST_CASE("fine-tuning is offered what gives up nothing before what does", "[planner][change]") {
+  const auto changes = changes_that_fit(tuned("dgx-h100", 8, {}));
+  REQUIRE_FALSE(changes.empty());
+  CHECK(changes.front().gives_up.empty());
+  const auto first_lossy = std::find_if(changes.begin(), changes.end(),
+                                        [](const auto& c) { return !c.gives_up.empty(); });
+  CHECK(first_lossy != changes.end());
+  CHECK(std::all_of(first_lossy, changes.end(), [](const auto& c) { return !c.gives_up.empty(); }));
+  CHECK(std::any_of(first_lossy, changes.end(), [](const Change& change) {
+    return change.text().find("fine_tuning.adapter=lora") != std::string::npos;
+  }));
+  for (const Change& change : changes) {
+    CHECK(change.text().find("parallel.tensor") == std::string::npos);
+    CHECK(change.text().find("parallel.pipeline") == std::string::npos);
+    check_means_the_same(change, "dgx-h100", 8, {});
+  }
+  // One small GPU: nothing but fewer trained weights helps.
+  const auto small = changes_that_fit(tuned("rtx4090", 1, {}));
+  REQUIRE_FALSE(small.empty());
+  CHECK_FALSE(small.front().gives_up.empty());
+  CHECK(small.front().text().find("fine_tuning.frozen_format=nf4-double") != std::string::npos);
+}
+
+TEST_CASE("what people try on one host is told change by change", "[planner][change]") {
+  const std::vector<std::string> settings{"memory.recompute=full"};
+  const auto tried = one_at_a_time(tuned("l40s", 2, settings));
+  const auto place = [&](const std::string& word) {
+    return std::find_if(tried.begin(), tried.end(),
+                        [&](const TriedChange& row) {
+                          return row.change.text().find(word) != std::string::npos;
+                        }) -
+           tried.begin();
+  };
+  const auto count = static_cast<std::ptrdiff_t>(tried.size());
+  std::ptrdiff_t last = -1;
+  for (const char* word : {"micro_batch=1", "recompute=none", "fused_kernels", "adam8bit",
+                           "adapter=lora", "nf4-double", "offload=optimizer", "zero=3"}) {
+    CAPTURE(word);
+    REQUIRE(place(word) < count);
+    CHECK(place(word) > last);
+    last = place(word);
+  }
+  for (const TriedChange& row : tried) {
+    CHECK_FALSE(row.costs.empty());
+    check_means_the_same(row.change, "l40s", 2, settings);
+  }
+  CHECK(place("recompute=full") == count);  // it is so already
+}
+
+TEST_CASE("pretraining is offered no adapters", "[planner][change]") {
+  const auto tried = one_at_a_time(tuned("l40s", 2, {"parallel.framework=any"}));
+  for (const TriedChange& row : tried) CHECK(row.change.gives_up.empty());
+  CHECK(one_at_a_time(scenario_with({})).empty());  // 128 hosts
 }
