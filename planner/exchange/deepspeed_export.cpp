@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sstream>
-#include <utility>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "scenarios/sections/sections.hpp"
+#include "planner/exchange/internal/key_differences.hpp"
 
 namespace foretrain {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Keys of a section in one line, but those that are as in `usual`.
-std::string unlike(const std::string& section, const std::string& usual) {
-  std::istringstream lines(section);
-  std::string name;
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(' ')) name = line.substr(0, line.find(':')) + ".";
-    if (!line.starts_with(' ') || ("\n" + usual).find("\n" + line + "\n") != std::string::npos)
-      continue;
-    text += (text.empty() ? "" : ", ") + name + line.substr(2);
-  }
-  return text;
-}
 
 /// What stands in no JSON: kernels, dropout, experts and stages are the training script's.
 void leave_out_code(const Job& job, ExportBook& book) {
@@ -52,15 +35,8 @@ void leave_out_code(const Job& job, ExportBook& book) {
   if (rest.communication.overlap.parameters == rest.communication.overlap.gradients)
     rest.communication.overlap.parameters = true;
   rest.communication.overlap.gradients = true;
-  Job plain;
-  plain.training.precision = usual.precision;
-  for (const auto& [mine, none] :
-       {std::pair{training_keys().text(rest.training), training_keys().text(plain.training)},
-        std::pair{parallel_keys().text(rest.parallel), parallel_keys().text(plain.parallel)},
-        std::pair{memory_keys().text(rest.memory), memory_keys().text(plain.memory)},
-        std::pair{communication_keys().text(rest), communication_keys().text(plain)}})
-    if (const std::string keys = unlike(mine, none); !keys.empty())
-      book.leave_out("what the training script decides: " + keys);
+  if (const auto keys = key_differences(rest); !keys.empty())
+    book.leave_out(fmt::format("what the training script decides: {}", fmt::join(keys, ", ")));
 }
 
 void judge_plan(const Job& job, ExportBook& book) {

@@ -118,6 +118,14 @@ Exported export_scenario(ExportKind kind, const Scenario& scenario, const Predic
       return export_torchtitan(scenario);
     case ExportKind::nanotron:
       return export_nanotron(scenario);
+    case ExportKind::transformers:
+      return export_tuning(TuningFramework::transformers, scenario);
+    case ExportKind::axolotl:
+      return export_tuning(TuningFramework::axolotl, scenario);
+    case ExportKind::llamafactory:
+      return export_tuning(TuningFramework::llamafactory, scenario);
+    case ExportKind::accelerate:
+      return export_accelerate(scenario);
     case ExportKind::sbatch:
       FORETRAIN_REQUIRE(prediction != nullptr);
       return export_sbatch(scenario, *prediction);

@@ -7,15 +7,28 @@
 
 #include "models/base/names.hpp"
 #include "models/base/prediction.hpp"
+#include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 
 /// What a scenario can be written as for those who launch it.
-enum class ExportKind { megatron, deepspeed, torchtitan, nanotron, sbatch };
+enum class ExportKind {
+  megatron,
+  deepspeed,
+  torchtitan,
+  nanotron,
+  transformers,
+  axolotl,
+  llamafactory,
+  accelerate,
+  sbatch
+};
 FORETRAIN_ENUM_NAMES(ExportKind, {ExportKind::megatron, "megatron"},
                      {ExportKind::deepspeed, "deepspeed"}, {ExportKind::torchtitan, "torchtitan"},
-                     {ExportKind::nanotron, "nanotron"}, {ExportKind::sbatch, "sbatch"});
+                     {ExportKind::nanotron, "nanotron"}, {ExportKind::transformers, "transformers"},
+                     {ExportKind::axolotl, "axolotl"}, {ExportKind::llamafactory, "llamafactory"},
+                     {ExportKind::accelerate, "accelerate"}, {ExportKind::sbatch, "sbatch"});
 
 /// A launch configuration.
 struct Exported {
@@ -62,6 +75,8 @@ class ExportBook {
 [[nodiscard]] Exported export_deepspeed(const Scenario& scenario);
 [[nodiscard]] Exported export_torchtitan(const Scenario& scenario);
 [[nodiscard]] Exported export_nanotron(const Scenario& scenario);
+[[nodiscard]] Exported export_accelerate(const Scenario& scenario);
+[[nodiscard]] Exported export_tuning(TuningFramework framework, const Scenario& scenario);
 [[nodiscard]] Exported export_sbatch(const Scenario& scenario, const Prediction& prediction);
 
 /// Comment lines that say where an export comes from and what it leaves out.

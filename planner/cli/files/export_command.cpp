@@ -26,6 +26,14 @@ const char* help_of(ExportKind kind) {
       return "A torchtitan configuration (TOML)";
     case ExportKind::nanotron:
       return "A nanotron configuration (YAML)";
+    case ExportKind::transformers:
+      return "Arguments of the Hugging Face Trainer and TRL (YAML)";
+    case ExportKind::axolotl:
+      return "An Axolotl configuration (YAML)";
+    case ExportKind::llamafactory:
+      return "A LLaMA-Factory configuration (YAML)";
+    case ExportKind::accelerate:
+      return "A configuration of accelerate launch (YAML)";
     case ExportKind::sbatch:
       return "A Slurm script of Megatron-LM with a time limit from the forecast";
   }
@@ -41,7 +49,7 @@ int run_export(ExportKind kind, const LaunchExportOptions& options) {
   return deliver(exported.text, options.out, FileUse::to_edit);
 }
 
-/// Adds what launches a scenario: megatron, deepspeed, torchtitan, nanotron, sbatch.
+/// Adds what launches a scenario, a command per kind.
 std::vector<Command> add_launch_exports(CLI::App& app) {
   std::vector<Command> commands;
   for (const auto& [kind, name] : EnumNames<ExportKind>::names) {

@@ -190,6 +190,7 @@ void TuningReader::read_objective() {
   }
   job_.training.micro_batch *= 2;
   job_.training.global_batch *= 2;
+  if (job_.training.tokens) *job_.training.tokens *= 2.0;  // as many steps as were asked for
   assume("batches count pairs of answers: two sequences each");
 }
 

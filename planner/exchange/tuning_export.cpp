@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations of fine-tuning frameworks, in the words that scenarios/imports reads of them.
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "models/inputs/recipe.hpp"
+#include "planner/edit/yaml_edit.hpp"
+#include "planner/exchange/exports.hpp"
+#include "planner/exchange/internal/key_differences.hpp"
+#include "scenarios/imports/frameworks/tuning_keys.hpp"
+
+namespace foretrain {
+namespace {
+
+using tuning::TuningKeys;
+
+/// How a framework says what is a word of its own there.
+struct Dialect {
+  TuningFramework framework;
+  std::string_view eight_bit;        ///< AdamW with moments in 8 bits
+  std::string_view all_linear;       ///< adapters beside all of them: a line
+  std::string_view flash;            ///< attention that keeps no scores: a line
+  std::string_view eager;            ///< attention that keeps them
+  std::string_view narrow;           ///< weights, gradients and moments in 16 bits
+  std::string_view fine_tuning;      ///< what stands first: a line
+  std::string_view preference = {};  ///< DPO
+  std::string_view dense = {};       ///< no adapter
+};
+
+constexpr std::array dialects{
+    Dialect{TuningFramework::transformers, "adamw_bnb_8bit", "lora_target_modules: all-linear",
+            "attn_implementation: flash_attention_2", "attn_implementation: eager",
+            "dtype: bfloat16", "", "trainer: dpo"},
+    Dialect{TuningFramework::axolotl, "adamw_bnb_8bit", "lora_target_linear: true",
+            "flash_attention: true", "eager_attention: true", "", "", "rl: dpo"},
+    Dialect{TuningFramework::llamafactory, "adamw_bnb_8bit", "lora_target: all", "flash_attn: fa2",
+            "flash_attn: disabled", "pure_bf16: true", "do_train: true", "stage: dpo",
+            "finetuning_type: full"}};
+
+const Dialect& dialect_of(TuningFramework framework) {
+  for (const Dialect& dialect : dialects)
+    if (dialect.framework == framework) return dialect;
+  return dialects.front();
+}
+
+/// Lines of YAML, an empty one left out.
+class Lines {
+ public:
+  void add(std::string_view line) {
+    if (!line.empty()) text_ += std::string(line) + "\n";
+  }
+  template <class Value>
+  void add(std::string_view key, const Value& value) {
+    text_ += fmt::format("{}: {}\n", key, value);
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+constexpr auto module_names = std::to_array<std::pair<AdapterTarget, std::string_view>>(
+    {{AdapterTarget::query, "q_proj"},
+     {AdapterTarget::key, "k_proj"},
+     {AdapterTarget::value, "v_proj"},
+     {AdapterTarget::qkv, "qkv_proj"},
+     {AdapterTarget::projection, "o_proj"},
+     {AdapterTarget::gate, "gate_proj"},
+     {AdapterTarget::up, "up_proj"},
+     {AdapterTarget::fc1, "gate_up_proj"},
+     {AdapterTarget::fc2, "down_proj"}});
+
+/// Writes one configuration; every member writes one group of its keys.
+class TuningWriter {
+ public:
+  TuningWriter(const Job& job, TuningFramework framework, ExportBook& book)
+      : job_{job}, keys_{tuning::keys_of(framework)}, words_{dialect_of(framework)}, book_{book} {}
+
+  std::string write() {
+    add_model();
+    add_batch();
+    add_precision();
+    add_adapter();
+    add_kernels();
+    add_sharding();
+    return lines_.text();
+  }
+
+ private:
+  [[nodiscard]] bool is(TuningFramework framework) const { return words_.framework == framework; }
+
+  void add_model() {
+    lines_.add(words_.fine_tuning);
+    lines_.add(keys_.model.front() == "base_model_name_or_path" ? "model_name_or_path"
+                                                                : keys_.model.front(),
+               yaml_scalar(job_.model.name));
+    const Objective objective = job_.fine_tuning.objective;
+    if (objective == Objective::preference)
+      add_preference();
+    else if (is(TuningFramework::llamafactory))
+      lines_.add("stage", objective == Objective::reward ? "rm" : "sft");
+    else
+      book_.refuse_if(objective == Objective::reward, "fine_tuning.objective: reward");
+  }
+
+  void add_preference() {
+    lines_.add(words_.preference);
+    const bool known = job_.fine_tuning.reference == ReferenceKind::precomputed;
+    book_.refuse_if(known && is(TuningFramework::llamafactory),
+                    "fine_tuning.reference: precomputed");
+    if (known) lines_.add("precompute_ref_log_probs: true");
+    const auto usual =
+        job_.fine_tuning.adapts() ? ReferenceKind::without_adapters : ReferenceKind::copy;
+    book_.refuse_if(!known && job_.fine_tuning.reference != usual,
+                    "fine_tuning.reference: copy beside adapters");
+  }
+
+  void add_batch() {
+    const Training& training = job_.training;
+    // Both answers of a pair are a sequence each.
+    const int pair = job_.fine_tuning.objective == Objective::next_token ? 1 : 2;
+    lines_.add(keys_.sequence.front(), training.sequence);
+    lines_.add(keys_.micro_batch.front(), training.micro_batch / pair);
+    lines_.add(keys_.accumulation.front(), job_.microbatches());
+    if (const auto steps = training_steps(training)) lines_.add(keys_.steps.front(), *steps);
+    if (training.samples.layout == SampleLayout::packed) lines_.add(keys_.packing.front(), "true");
+  }
+
+  void add_precision() {
+    const Precision precision = job_.training.precision;
+    book_.refuse_if(quantised(precision), "precision other than bf16, fp16, tf32 and fp32");
+    const bool half = precision == Precision::bf16 || precision == Precision::fp16;
+    lines_.add("bf16", precision == Precision::bf16);
+    if (precision == Precision::fp16) lines_.add("fp16", "true");
+    if (precision == Precision::tf32) lines_.add("tf32", "true");
+    if (!half || job_.fine_tuning.adapts()) return;
+    const bool narrow = job_.training.master_weights == MasterWeights::none;
+    const bool shards = job_.parallel.zero > 1;
+    if (narrow) lines_.add(words_.narrow);
+    book_.refuse_if(narrow && shards && !is(TuningFramework::llamafactory),
+                    "training.master_weights: none under FSDP, whose shards are fp32");
+    book_.refuse_if(!narrow && !shards && is(TuningFramework::axolotl),
+                    "training.master_weights: fp32 without FSDP, since Axolotl loads 16 bits and "
+                    "trains them");
+  }
+
+  void add_adapter() {
+    const FineTuning& tuning = job_.fine_tuning;
+    book_.refuse_if(tuning.trained.has_value(), "fine_tuning.trained");
+    if (!tuning.adapts()) return lines_.add(words_.dense);
+    const bool packs = tuning.packs_frozen();
+    if (is(TuningFramework::transformers))
+      lines_.add("use_peft: true");
+    else
+      lines_.add(keys_.adapter.front(), packs && is(TuningFramework::axolotl) ? "qlora" : "lora");
+    lines_.add(is(TuningFramework::transformers) ? "lora_r" : keys_.rank.front(), tuning.rank);
+    lines_.add(keys_.dropout.front(), tuning.dropout);
+    if (tuning.adapter == AdapterKind::dora)
+      lines_.add(is(TuningFramework::axolotl) ? "peft_use_dora: true" : "use_dora: true");
+    add_targets(tuning);
+    add_frozen(tuning);
+  }
+
+  void add_targets(const FineTuning& tuning) {
+    EnumSet<AdapterTarget> all{AdapterTarget::query,      AdapterTarget::key, AdapterTarget::value,
+                               AdapterTarget::projection, AdapterTarget::up,  AdapterTarget::fc2};
+    if (job_.model.gated_mlp) all.add(AdapterTarget::gate);
+    if (tuning.targets == all) return lines_.add(words_.all_linear);
+    std::string names;
+    for (const auto& [target, name] : module_names)
+      if (tuning.targets.has(target)) names += (names.empty() ? "" : ", ") + std::string(name);
+    const bool list = !is(TuningFramework::llamafactory);
+    lines_.add(keys_.targets.back(), list ? "[" + names + "]" : names);
+    book_.leave_out("names of other linear layers than Llama's, where the model has them");
+  }
+
+  void add_frozen(const FineTuning& tuning) {
+    const FrozenFormat format = tuning.frozen_format;
+    book_.refuse_if(format == FrozenFormat::gptq,
+                    "fine_tuning.frozen_format: gptq, which a "
+                    "checkpoint decides");
+    const bool four = format == FrozenFormat::nf4 || format == FrozenFormat::nf4_double;
+    if (!keys_.bits.empty()) {
+      if (four || format == FrozenFormat::int8) lines_.add(keys_.bits.front(), four ? 4 : 8);
+    } else if (four) {
+      lines_.add(keys_.four_bits.front(), "true");
+    } else if (format == FrozenFormat::int8) {
+      lines_.add("load_in_8bit: true");
+    }
+    if (four && (format == FrozenFormat::nf4_double) != keys_.usual_double_scales) {
+      book_.refuse_if(is(TuningFramework::axolotl), "fine_tuning.frozen_format: nf4");
+      lines_.add(
+          is(TuningFramework::transformers) ? "use_bnb_nested_quant" : keys_.double_scales.front(),
+          format == FrozenFormat::nf4_double);
+    }
+  }
+
+  void add_optimizer() {
+    const bool fused = job_.training.fused_kernels.has(FusedKernel::optimizer);
+    const auto name = [&]() -> std::string_view {
+      switch (job_.training.optimizer) {
+        case OptimizerKind::adamw:
+          return fused ? "adamw_torch_fused" : "adamw_torch";
+        case OptimizerKind::adam8bit:
+          return words_.eight_bit;
+        case OptimizerKind::sgd:
+          return "sgd";
+        case OptimizerKind::adafactor:
+          return "adafactor";
+        case OptimizerKind::muon:
+          break;
+      }
+      book_.refuse_if(!is(TuningFramework::axolotl), "training.optimizer: muon");
+      return "muon";
+    };
+    lines_.add(keys_.optimizer.front(), name());
+  }
+
+  void add_kernels() {
+    add_optimizer();
+    const Recompute& recompute = job_.memory.recompute;
+    const bool again = recompute.kind == RecomputeKind::full;
+    book_.refuse_if(!again && recompute.kind != RecomputeKind::none,
+                    "memory.recompute other than none and full");
+    if (is(TuningFramework::llamafactory))
+      lines_.add("disable_gradient_checkpointing", !again);
+    else
+      lines_.add(keys_.checkpointing.front(), again);
+    const bool flash = job_.memory.attention == AttentionKind::flash;
+    lines_.add(flash ? words_.flash : words_.eager);
+    if (job_.stack.name == "fsdp2-compile") lines_.add("torch_compile: true");
+    add_fused();
+  }
+
+  /// Kernels of Liger one by one, since each framework has a default of its own.
+  void add_fused() {
+    using enum FusedKernel;
+    const FusedKernels& fused = job_.training.fused_kernels;
+    book_.refuse_if(fused.has(lora) && !is(TuningFramework::axolotl),
+                    "training.fused_kernels: lora");
+    const bool any = fused.has(norm) || fused.has(rope) || fused.has(swiglu) || fused.has(loss) ||
+                     fused.has(linear_loss);
+    if (is(TuningFramework::axolotl)) {
+      if (any) lines_.add("plugins: [axolotl.integrations.liger.LigerPlugin]");
+      for (const auto& [kernel, key] : std::to_array<std::pair<FusedKernel, std::string_view>>(
+               {{norm, "liger_rms_norm"},
+                {rope, "liger_rope"},
+                {swiglu, "liger_glu_activation"},
+                {loss, "liger_cross_entropy"},
+                {linear_loss, "liger_fused_linear_cross_entropy"},
+                {lora, "lora_mlp_kernel"}}))
+        if (fused.has(kernel)) lines_.add(key, "true");
+      return;
+    }
+    if (!any) return;
+    if (is(TuningFramework::llamafactory)) {
+      book_.refuse_if(!(fused.has(norm) && fused.has(rope) && fused.has(swiglu) &&
+                        fused.has(linear_loss) && !fused.has(loss)),
+                      "some of Liger's kernels; enable_liger_kernel has all of them");
+      return lines_.add("enable_liger_kernel: true");
+    }
+    lines_.add("use_liger_kernel: true");
+    lines_.add(
+        fmt::format("liger_kernel_config: {{rms_norm: {}, rope: {}, swiglu: {}, "
+                    "cross_entropy: {}, fused_linear_cross_entropy: {}}}",
+                    fused.has(norm), fused.has(rope), fused.has(swiglu), fused.has(loss),
+                    fused.has(linear_loss)));
+  }
+
+  void add_sharding() {
+    const Parallel& parallel = job_.parallel;
+    const OffloadKind offload = job_.memory.offload;
+    book_.refuse_if(parallel.zero == 1,
+                    "parallel.zero: 1, which takes a file of DeepSpeed: foretrain export "
+                    "deepspeed");
+    book_.refuse_if(offload == OffloadKind::optimizer,
+                    "memory.offload: optimizer, which takes a file of DeepSpeed: foretrain export "
+                    "deepspeed");
+    book_.refuse_if(parallel.zero_group > 0, "parallel.zero_group");
+    if (parallel.zero < 2) return;
+    if (is(TuningFramework::llamafactory)) lines_.add("fsdp: full_shard auto_wrap");
+    if (is(TuningFramework::transformers)) lines_.add("fsdp: full_shard auto_wrap");
+    lines_.add("fsdp_config:");
+    if (!is(TuningFramework::axolotl)) lines_.add("  fsdp_version: 2");
+    lines_.add("  auto_wrap_policy: TRANSFORMER_BASED_WRAP");
+    lines_.add("  reshard_after_forward", parallel.zero == 3);
+    if (offload == OffloadKind::optimizer_and_parameters) lines_.add("  offload_params: true");
+    if (is(TuningFramework::axolotl)) lines_.add("fsdp_version: 2");
+  }
+
+  const Job& job_;
+  const TuningKeys& keys_;
+  const Dialect& words_;
+  ExportBook& book_;
+  Lines lines_;
+};
+
+/// The job without what the configuration says, for key_differences().
+Job without_said(const Job& job) {
+  Job rest = job;
+  const Job usual;
+  Training& training = rest.training;
+  training.sequence = usual.training.sequence;
+  training.micro_batch = usual.training.micro_batch;
+  training.global_batch = usual.training.global_batch;
+  training.tokens = usual.training.tokens;
+  training.optimizer = usual.training.optimizer;
+  training.master_weights = usual.training.master_weights;
+  training.fused_kernels = usual.training.fused_kernels;
+  training.samples = usual.training.samples;
+  training.vocabulary_multiple = usual.training.vocabulary_multiple;
+  rest.fine_tuning = usual.fine_tuning;
+  rest.parallel.data = usual.parallel.data;
+  rest.parallel.zero = usual.parallel.zero;
+  rest.parallel.framework = usual.parallel.framework;
+  Recompute& recompute = rest.memory.recompute;
+  recompute.kind = usual.memory.recompute.kind;
+  if (recompute.method == RecomputeMethod::uniform && recompute.layers == 1) {
+    recompute.method = usual.memory.recompute.method;
+    recompute.layers = usual.memory.recompute.layers;
+  }
+  rest.memory.attention = usual.memory.attention;
+  rest.memory.offload = usual.memory.offload;
+  const bool narrow = job.training.narrow_weights();
+  if (job.communication.gradient_dtype == (narrow ? job.training.precision : Precision::fp32))
+    rest.communication.gradient_dtype = usual.communication.gradient_dtype;
+  rest.communication.bucket = usual.communication.bucket;
+  return rest;
+}
+
+}  // namespace
+
+Exported export_tuning(TuningFramework framework, const Scenario& scenario) {
+  const Job& job = scenario.job;
+  ExportBook book(tuning::keys_of(framework).title);
+  leave_out_machine(job, book);
+  if (job.stack.name != "hf-trainer" && job.stack.name != "fsdp2-compile")
+    book.leave_out("the software, " + job.stack.name);
+  if (!(job.communication.bucket == Communication{}.bucket))
+    book.leave_out("the gradient bucket, which the launcher decides");
+  if (job.training.samples.vary()) book.leave_out("lengths of samples, which the data decide");
+  if (job.training.vocabulary_multiple != 1)
+    book.leave_out("padding of the vocabulary; transformers pads nothing");
+  const std::string body = TuningWriter(job, framework, book).write();
+  for (const std::string& key : key_differences(without_said(job))) book.refuse(key);
+  book.leave_out(
+      "data, checkpoints and the learning rate; the model is named as in the catalog, "
+      "so give the place of its weights");
+  book.check();
+  return {export_comments(scenario, book) + body, book.left_out()};
+}
+
+}  // namespace foretrain
