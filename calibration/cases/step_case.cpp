@@ -125,6 +125,7 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   check.measured = record.iteration_s.value_or(0.0);
   run.confidence = record.confidence;
   const RunSource source = run_source(record);
+  if (source.kin) check.group = kin_group;
   run.fitted = source.fitted;
   run.year = source.year;
   if (std::string why = objection(record); !why.empty()) {

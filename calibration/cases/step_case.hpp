@@ -20,6 +20,8 @@ inline constexpr const char* dense_half_group = "dense bf16/fp16";
 inline constexpr const char* dense_fp8_group = "dense fp8";
 inline constexpr const char* moe_group = "MoE";
 inline constexpr const char* hybrid_group = "hybrid";
+/// Frameworks that no profile describes, forecast as their nearest kin.
+inline constexpr const char* kin_group = "kin";
 
 /// Seconds per step as the source measured it: its step time, else its tokens or sequences per
 /// second, else its TFLOP/s or MFU counted back in its own convention (models/layers/flops.hpp).

@@ -36,17 +36,25 @@ constexpr auto framework_words = std::to_array<FrameworkWord>({
     {"gpt-neox", "megatron-deepspeed"},
     {"colossal", "megatron-deepspeed"},
     {"megatron", "megatron-core"},
-    {"deepspeed", "deepspeed-zero3"},
+    {"deepspeed", "fsdp2"},
     {"olmo", "fsdp2-compile"},
     {"prime-rl", "fsdp2-compile"},
     {"fsdp", "fsdp2"},
     {"litgpt", "fsdp2"},
-    {"hugging", "fsdp2"},
-    {"hf-trainer", "fsdp2"},
+    {"hugging", "hf-trainer"},
+    {"hf-trainer", "hf-trainer"},
+    {"transformers", "hf-trainer"},
+    {"llama-factory", "hf-trainer"},
+    {"llamafactory", "hf-trainer"},
+    {"axolotl", "hf-trainer"},
+    {"unsloth", "hf-trainer"},
+    {"peft", "hf-trainer"},
     {"nanogpt", "fsdp2-compile"},
     {"torch", "fsdp2"},
 });
 constexpr std::string_view usual_stack = "megatron-core";
+/// Who fine-tunes and says no more does it as most people do.
+constexpr std::string_view usual_tuning = "hf-trainer";
 
 }  // namespace
 
@@ -54,7 +62,8 @@ std::string nearest_stack(const RunRecord& record) {
   const std::string words = lower(record.id + " " + record.source + " " + record.notes);
   for (const FrameworkWord& line : framework_words)
     if (words.find(line.word) != std::string::npos) return std::string(line.stack);
-  return std::string(usual_stack);
+  const bool tunes = record.fine_tuning || record.task == "finetune" || record.task == "lora";
+  return std::string(tunes ? usual_tuning : usual_stack);
 }
 
 }  // namespace foretrain

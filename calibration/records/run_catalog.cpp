@@ -98,7 +98,11 @@ RunCatalog load_run_catalog(const std::vector<std::filesystem::path>& extra) {
 
 std::string device_of_record(const std::string& gpu, const RunCatalog& catalog) {
   std::string name = lower(gpu);
-  return catalog.devices.count(name) > 0 ? name : device_called(gpu, DeviceNaming::product);
+  if (catalog.devices.count(name) > 0) return name;
+  const std::string product = device_called(gpu, DeviceNaming::product);
+  return product.empty() && gpu.find(" (") == std::string::npos
+             ? device_called(gpu, DeviceNaming::table)
+             : product;
 }
 
 }  // namespace foretrain

@@ -14,6 +14,7 @@
 #include "models/forecast/band.hpp"
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "scenarios/catalog/device_names.hpp"
 
 namespace foretrain {
 RunJobBuilder::RunJobBuilder(const RunRecord& record, const RunCatalog& catalog)
@@ -86,10 +87,13 @@ bool RunJobBuilder::check_ranges() {
 }
 
 bool RunJobBuilder::set_profiles() {
-  if (source_.stack.empty()) return refuse("no stack profile for the framework of this source");
   const auto stack = catalog_.stacks.find(source_.stack);
   if (stack == catalog_.stacks.end()) return refuse("no stack profile " + source_.stack);
   job_.stack = stack->second;
+  if (source_.kin) {
+    assume("no run of its framework was measured: as its nearest kin, " + job_.stack.name);
+    job_.stack.provenance.trust = Trust::datasheet;
+  }
   const auto site = catalog_.sites.find(source_.site);
   if (site == catalog_.sites.end()) return refuse("no site profile " + source_.site);
   job_.site = site->second;
@@ -98,6 +102,9 @@ bool RunJobBuilder::set_profiles() {
   const auto rates = catalog_.device_profiles.find(device->first);
   if (rates == catalog_.device_profiles.end()) return refuse("no device profile " + device->first);
   job_.device_profile = rates->second;
+  if (catalog_.devices.count(lower(record_.gpu)) == 0 &&
+      device_called(record_.gpu, DeviceNaming::product).empty())
+    assume(record_.gpu + " is " + device->second.title);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/measured_data.hpp"
+#include "calibration/records/nearest_stack.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 
 namespace foretrain {
@@ -29,6 +30,7 @@ struct Variant {
   std::vector<std::string> families, id, source, gpu, zero, attention, attention_is, precision;
   bool experts = false;
   bool recompute_unstated = false;
+  bool compile_unstated = false;
   std::optional<bool> compiled{};
   std::optional<std::string> stack{};
   std::optional<Overlap> overlap{};
@@ -38,8 +40,8 @@ struct Variant {
   std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, chunked_loss{}, eight_bit_weights{}, fused_permutation{}, narrow_optimizer{},
-      router_fp32{};
+  std::optional<bool> engine_loss{}, chunked_loss{}, eight_bit_weights{}, fused_permutation{},
+      narrow_optimizer{}, router_fp32{};
   std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
   std::string refused{};
@@ -56,7 +58,7 @@ struct Variant {
            (attention_is.empty() ||
             std::count(attention_is.begin(), attention_is.end(), kernel) > 0) &&
            (!experts || record.moe) && (!recompute_unstated || record.recompute.empty()) &&
-           (!compiled || record.compiled == compiled);
+           (!compile_unstated || !record.compiled) && (!compiled || record.compiled == compiled);
   }
 
   void change(RunSource& of) const {
@@ -175,6 +177,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
                   .precision = texts("precision"),
                   .experts = is("experts"),
                   .recompute_unstated = is("recompute_unstated"),
+                  .compile_unstated = is("compile_unstated"),
                   .overlap = overlap_in(values, at + "overlap"),
                   .recompute = recompute_in(values, at, diagnostics),
                   .cuda_graphs = graphs_in(values, at + "cuda_graphs")};
@@ -278,6 +281,10 @@ RunSource run_source(const RunRecord& record) {
     if (line.holds(record)) source.year = line.year;
   if (!record.stack.empty()) source.stack = record.stack;
   if (!record.site.empty()) source.site = record.site;
+  source.kin = source.stack.empty();
+  if (!source.kin) return source;
+  source.stack = nearest_stack(record);
+  source.fitted = FitScope::none;
   return source;
 }
 

@@ -28,7 +28,8 @@ FORETRAIN_ENUM_NAMES(FitScope, {FitScope::none, "none"}, {FitScope::device, "dev
 /// What is the same for all runs of a source family and no record repeats: which profiles describe
 /// its framework and its cluster, and what the framework does by default.
 struct RunSource {
-  std::string stack;  ///< profile of its framework; empty: there is none
+  std::string stack;  ///< profile of its framework, or of its nearest kin
+  bool kin = false;   ///< there is no profile of its framework
   std::string site = "default";
   Overlap overlap{true, true, false, true};  ///< where a record does not say
   bool half_gradients = false;  ///< 16-bit gradient traffic; fp16 training always has it
@@ -62,7 +63,8 @@ struct RunSource {
   std::optional<CudaGraphs> cuda_graphs;  ///< where neither fields nor notes of a record name any
 };
 
-/// The row of the record's family, with the stack and site that the record itself may name.
+/// The row of the record's family, with the stack and site that the record itself may name. A
+/// framework without a profile is compared alone, as nearest_stack() has it.
 [[nodiscard]] RunSource run_source(const RunRecord& record);
 
 /// Tables of matrix products, each as `FAMILY OP` of its records, the preferred first: those that a

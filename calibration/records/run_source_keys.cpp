@@ -88,6 +88,7 @@ std::vector<Field> conditions() {
           texts("variants[].precision", "Any of these in its precision, in lower case.", "[fp8]"),
           flag("variants[].experts", "It is a mixture of experts.", ""),
           flag("variants[].compiled", "It says that it was compiled, or that it was not.", ""),
+          flag("variants[].compile_unstated", "It does not say whether it was compiled.", ""),
           flag("variants[].recompute_unstated", "It does not say what is recomputed.", "")};
 }
 

@@ -173,7 +173,7 @@ RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
 RunJob memory_job(const RunRecord& record, const RunCatalog& catalog) {
   const RunSource source = run_source(record);
   RunJob mapped;
-  if (source.stack.empty() || !source.memory)
+  if (!source.memory)
     mapped.why = "no memory rules for the framework of this source";
   else if (!source.no_memory.empty())
     mapped.why = source.no_memory;

@@ -24,6 +24,7 @@ namespace {
 // reasoning: models/forecast/README.md, "Band".
 constexpr double unmeasured_device = 0.10;
 constexpr double datasheet_device = 0.20;
+constexpr double unmeasured_framework = 0.55;
 constexpr double unmeasured_network = 0.5;         // of the exposed traffic between hosts
 constexpr double unmeasured_single_process = 0.5;  // of its traffic and launches
 constexpr double unmeasured_optimizer = 0.5;       // of its time
@@ -52,6 +53,15 @@ double device_uncertainty(const Job& job, std::vector<Warning>& warnings) {
                    job.device_profile.provenance.source)});
   if (trust == Trust::datasheet) return datasheet_device;
   return std::hypot(unmeasured_device, job.device_profile.apart);
+}
+
+/// A framework of which no run was measured, with the constants of another.
+double framework_uncertainty(const Job& job, std::vector<Warning>& warnings) {
+  if (job.stack.provenance.trust != Trust::datasheet || !job.stack.bands) return 0.0;
+  warnings.push_back({"outside-calibration",
+                      "no run of this framework was measured: it is forecast as its nearest kin, " +
+                          job.stack.name});
+  return unmeasured_framework;
 }
 
 /// Collectives of a library that was measured elsewhere, if at all.
@@ -127,6 +137,7 @@ double pcie_uncertainty(const Job& job, std::vector<Warning>& warnings) {
 /// What nobody has measured anywhere: no left-out run tells how wide it is.
 struct Unmeasured {
   double device = 0.0;
+  double framework = 0.0;
   double library = 0.0;
   double replicas = 0.0;
   double optimizer = 0.0;
@@ -140,6 +151,7 @@ struct Unmeasured {
 Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
                             std::vector<Warning>& warnings) {
   return {device_uncertainty(job, warnings),
+          framework_uncertainty(job, warnings),
           library_uncertainty(job, step, warnings),
           single_process_uncertainty(job, step, warnings),
           optimizer_uncertainty(job, step, warnings),
@@ -346,6 +358,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
   const Unmeasured other = unmeasured_parts(job, step, told);
   parts.push_back({"device rates", both(other.device), "kernel rates were not measured",
                    "kernels of this device alone: foretrain calibrate run"});
+  parts.push_back({"framework", both(other.framework), "no run of this framework was measured",
+                   narrower_by(BandKind::stack)});
   parts.push_back({"library", both(other.library), "collectives of this library were not measured",
                    "a sweep of its collectives"});
   parts.push_back({"software year", both(other.release),
@@ -385,8 +399,8 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   warn_of_inputs(job, step, warnings);
   const BandSides known = whole_band(job, facts);
   double extra = 0.0;
-  for (const double part : {other.device, other.library, other.replicas, other.optimizer,
-                            other.scans, other.release, other.routing, other.kin})
+  for (const double part : {other.device, other.framework, other.library, other.replicas,
+                            other.optimizer, other.scans, other.release, other.routing, other.kin})
     extra = std::hypot(extra, part);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra, other.pcie));

@@ -13,6 +13,7 @@ constexpr MemoryDoubt graphs{
     0.12, "pools of CUDA graphs were up to 24 GiB off: what a capture holds on to depends on it"};
 constexpr MemoryDoubt narrow_base{
     0.1, "packed bases were 4 to 10 % off: what unpacking holds is not known"};
+constexpr MemoryDoubt kin{0.3, "no run of this framework was measured, its nearest kin's were"};
 
 }  // namespace
 
@@ -21,6 +22,7 @@ std::vector<MemoryDoubt> memory_doubts(const Job& job) {
   if (job.model.is_hybrid()) doubts.push_back(hybrid);
   if (job.training.cuda_graphs.any()) doubts.push_back(graphs);
   if (job.fine_tuning.packs_frozen()) doubts.push_back(narrow_base);
+  if (job.stack.bands && job.stack.provenance.trust == Trust::datasheet) doubts.push_back(kin);
   return doubts;
 }
 

@@ -89,7 +89,8 @@ StepRun run_around(RunRecord record, const Around& around, const RunCatalog& cat
   set(ProfileLayer::site, record.site);
   StepRun run = step_run(record, catalog);
   if (!record.tells_speed()) skip(run.check, "it states no speed");
-  if (run.check.skipped && run_source(record).stack.empty()) run.check.why += stack_advice(record);
+  if (run_source(record).kin)
+    skip(run.check, "no stack profile for the framework of this source" + stack_advice(record));
   if (const auto device = around.find(ProfileLayer::device); run.job && device != around.end())
     run.job->device_profile = catalog.device_profiles.at(device->second);
   return run;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibration/cases/step_case.hpp"
+#include "calibration/records/run_source.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
@@ -59,8 +60,8 @@ TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   // Nothing to overlap without tensor parallelism.
   CHECK_FALSE(job_of("dgxc-v25.03-llama31-8b-bf16-8").communication.overlap.tensor);
   CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").training.precision == Precision::fp8);
-  CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "nemo");
-  CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "nemo-2401");
+  CHECK(job_of("mlperf-v4.1-gpt3-eos-n64-ngc24.09-nemo").stack.name == "megatron-core");
+  CHECK(job_of("mlperf-v3.0-gpt3-dgxh100-n64-nemo").stack.name == "megatron-core-2401");
 }
 
 TEST_CASE("records as jobs: FlagPerf's Megatron runs as their READMEs and scripts have them",
@@ -200,10 +201,13 @@ TEST_CASE("records as jobs: every job has as many GPUs as its layout", "[calibra
 TEST_CASE("records as jobs: a user's record names its own stack and site", "[calibration][job]") {
   RunRecord record = shipped_run("sc21-t1-1.7b");
   record.id = "own-1";
-  CHECK(run_job(record, shipped_catalog()).why ==
-        "no stack profile for the framework of this source");
+  CHECK(run_source(record).kin);
+  CHECK(run_source(record).fitted == FitScope::none);
+  CHECK(job_of(record).stack.name == "megatron-core");
+  CHECK(job_of(record).stack.provenance.trust == Trust::datasheet);
   record.stack = "megatron-core";
   CHECK(job_of(record).stack.name == "megatron-core");
+  CHECK(job_of(record).stack.provenance.trust == Trust::measured);
   CHECK(job_of(record).site.name == "default");
   record.site = "selene";
   CHECK(job_of(record).site.name == "selene");

@@ -44,7 +44,9 @@ TEST_CASE("a source gives its records stack, site and the framework's defaults",
   CHECK(run_source(record_of("launcher2401-gpt3-175b")).layer_chunks);
   const RunSource unlisted = run_source(record_of("mine-70b"));
   CHECK_FALSE(unlisted.known);
-  CHECK(unlisted.stack.empty());
+  CHECK(unlisted.kin);
+  CHECK(unlisted.stack == "megatron-core");
+  CHECK(unlisted.fitted == FitScope::none);
   CHECK(unlisted.site == "default");
 }
 
@@ -59,8 +61,8 @@ TEST_CASE("variants of a source: all that fit count, the later over the earlier"
   aa.attention_kernel = "torch";
   CHECK(run_source(aa).stack == "aleph-alpha-torch");
   CHECK(run_source(record_of("sc21-gpt3-zero3-1")).stack == "deepspeed-zero3");
-  CHECK(run_source(record_of("mlperf-v4.0-gpt3")).stack == "nemo-2401");
-  CHECK(run_source(record_of("mlperf-v4.1-gpt3")).stack == "nemo");
+  CHECK(run_source(record_of("mlperf-v4.0-gpt3")).stack == "megatron-core-2401");
+  CHECK(run_source(record_of("mlperf-v4.1-gpt3")).stack == "megatron-core");
   RunRecord rack = record_of("mbridge-25.11-deepseekv3-pretrain-256-gb300-mxfp8");
   rack.gpu = "GB300";
   CHECK(run_source(rack).eight_bit_weights);

@@ -22,11 +22,12 @@ struct GroupLook {
 };
 
 /// The last one stands for records of the groups that have no look of their own.
-inline constexpr std::array<GroupLook, 5> group_looks{
+inline constexpr std::array<GroupLook, 6> group_looks{
     {{dense_half_group, "dense bf16/fp16", MarkShape::circle, "#0072b2"},
      {dense_fp8_group, "dense fp8", MarkShape::diamond, "#e69f00"},
      {moe_group, "mixture of experts", MarkShape::triangle, "#009e73"},
      {hybrid_group, "hybrid", MarkShape::square, "#cc79a7"},
+     {kin_group, "framework of a kin", MarkShape::diamond, "#56b4e9"},
      {"", "no group", MarkShape::square, "#7f4f8c"}}};
 
 [[nodiscard]] const GroupLook& look_of_group(const std::string& group);
