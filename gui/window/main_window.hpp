@@ -19,6 +19,10 @@ class QSplitter;
 class QTabWidget;
 class QTimer;
 
+namespace foretrain {
+struct ImportedRun;
+}
+
 namespace foretrain::gui {
 
 class AdvicePane;
@@ -137,6 +141,11 @@ class MainWindow : public QMainWindow {
   void choose_log();
   void import_model(const QString& file);
   void import_run(const QString& framework, const QString& title, const QString& file);
+  /// Opens what `made` gives as an unsaved scenario of this name, with its notes; what it throws
+  /// is told.
+  void start_run(const QString& title, const QString& name, const QString& folder,
+                 const std::function<ImportedRun()>& made);
+  void ask_own_gpus();
   [[nodiscard]] bool may_discard();
   void add_recent(const QString& file);
   void fill_recent();

@@ -13,6 +13,7 @@
 
 #include <exception>
 
+#include "gui/panes/own_gpus_dialog.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/dropped_file.hpp"
 #include "gui/window/main_window.hpp"
@@ -181,19 +182,34 @@ void MainWindow::import_run(const QString& framework, const QString& title, cons
   const int gpus = QInputDialog::getInt(this, title, tr("GPUs (0: as the file says)"), 0, 0,
                                         1'000'000, 8, &chosen);
   if (!chosen) return;
+  start_run(title, QFileInfo{file}.completeBaseName(), QFileInfo{file}.absolutePath(), [&] {
+    return import_run_config(framework.toStdString(), file.toStdString(), host.toStdString(),
+                             gpus > 0 ? std::optional<int>{gpus} : std::nullopt);
+  });
+}
+
+void MainWindow::start_run(const QString& title, const QString& name, const QString& folder,
+                           const std::function<ImportedRun()>& made) {
   try {
-    const ImportedRun run =
-        import_run_config(framework.toStdString(), file.toStdString(), host.toStdString(),
-                          gpus > 0 ? std::optional<int>{gpus} : std::nullopt);
-    document_->start(QString::fromStdString(run.text),
-                     QFileInfo{file}.completeBaseName() + QStringLiteral(".yaml"),
-                     QFileInfo{file}.absolutePath().toStdString());
+    const ImportedRun run = made();
+    document_->start(QString::fromStdString(run.text), name + QStringLiteral(".yaml"),
+                     folder.toStdString());
     QStringList notes;
     for (const std::string& note : run.notes) notes << QString::fromStdString(note);
     if (!notes.isEmpty()) QMessageBox::information(this, title, notes.join(QStringLiteral("\n\n")));
   } catch (const std::exception& error) {
     QMessageBox::warning(this, title, QString::fromStdString(error.what()));
   }
+}
+
+void MainWindow::ask_own_gpus() {
+  if (!may_discard()) return;
+  OwnGpusDialog dialog{catalog_names("models"), catalog_names("devices"), this};
+  if (dialog.exec() != QDialog::Accepted) return;
+  const OwnGpus own = dialog.answer();
+  start_run(dialog.windowTitle(), QString::fromStdString(own.model + "-" + own.device),
+            QString::fromStdString(document_->folder().string()),
+            [&own] { return run_on_own_gpus(own); });
 }
 
 void MainWindow::add_recent(const QString& file) {

@@ -43,6 +43,7 @@ void MainWindow::build_actions() {
 
 void MainWindow::build_file_menu() {
   QMenu& menu = *menuBar()->addMenu(tr("&File"));
+  add_action(menu, tr("&New: I have these GPUs…"), QKeySequence::New, [this] { ask_own_gpus(); });
   add_action(menu, tr("&Open…"), QKeySequence::Open, [this] { choose_file(); });
   recent_ = menu.addMenu(tr("Open &recent"));
   examples_ = menu.addMenu(tr("&Examples"));

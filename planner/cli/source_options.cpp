@@ -27,12 +27,31 @@ void refuse_machine(const SourceOptions& source) {
 
 /// @throws UsageError
 std::optional<WantedTuning> wanted_tuning(const SourceOptions& source) {
-  if (!source.lora && !source.qlora && !source.all_weights) return std::nullopt;
-  if (source.hf.empty()) throw UsageError("--lora, --qlora and --all-weights stand beside --hf");
-  return WantedTuning{source.lora ? source.lora : source.qlora, source.qlora.has_value()};
+  auto wanted = source.tuning.wanted();
+  if (wanted && source.hf.empty())
+    throw UsageError("--lora, --qlora and --all-weights stand beside --hf");
+  return wanted;
 }
 
 }  // namespace
+
+std::optional<WantedTuning> TuningOptions::wanted() const {
+  if (!lora && !qlora && !all_weights) return std::nullopt;
+  return WantedTuning{lora ? lora : qlora, qlora.has_value()};
+}
+
+void add_tuning_options(CLI::App& app, TuningOptions& tuning, const std::string& with) {
+  const auto rank = [&](const char* name, std::optional<int>& value, const std::string& help) {
+    return app.add_option(name, value, with + help)->type_name("RANK")->check(CLI::Range(1, 65536));
+  };
+  auto* const lora =
+      rank("--lora", tuning.lora, "train adapters of this rank beside all linear layers");
+  rank("--qlora", tuning.qlora, "the same beside frozen weights in 4 bits")->excludes(lora);
+  app.add_flag("--all-weights", tuning.all_weights,
+               with + "train all weights with the Hugging Face Trainer, as --lora does")
+      ->excludes(lora)
+      ->excludes("--qlora");
+}
 
 void add_source_options(CLI::App& app, SourceOptions& source) {
   source.app = &app;
@@ -44,17 +63,7 @@ void add_source_options(CLI::App& app, SourceOptions& source) {
   app.add_option("--hf", source.hf, "Hugging Face config.json in place of a scenario")
       ->type_name("FILE");
   add_machine_options(app, source.framework.import);
-  const auto rank = [&](const char* name, std::optional<int>& value, const char* help) {
-    return app.add_option(name, value, help)->type_name("RANK")->check(CLI::Range(1, 65536));
-  };
-  auto* const lora = rank("--lora", source.lora,
-                          "With --hf: train adapters of this rank beside all linear layers");
-  rank("--qlora", source.qlora, "The same beside frozen weights in 4 bits")->excludes(lora);
-  app.add_flag("--all-weights", source.all_weights,
-               "With --hf: train all weights with the Hugging Face Trainer, as --lora does; the "
-               "default on one GPU")
-      ->excludes(lora)
-      ->excludes("--qlora");
+  add_tuning_options(app, source.tuning, "With --hf: ");
 }
 
 std::string source_words(const ScenarioOptions& options) {

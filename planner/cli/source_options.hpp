@@ -11,20 +11,31 @@
 
 namespace foretrain {
 
+/// What is trained of a model.
+struct TuningOptions {
+  std::optional<int> lora;   ///< rank of adapters beside it
+  std::optional<int> qlora;  ///< the same with frozen weights in 4 bits
+  bool all_weights = false;  ///< all of its weights, by the same trainer
+
+  /// Nothing where nothing was asked for.
+  [[nodiscard]] std::optional<WantedTuning> wanted() const;
+};
+
 /// A scenario, or another tool's configuration in its place.
 struct SourceOptions {
   const CLI::App* app = nullptr;  ///< the command that reads it
   ScenarioOptions scenario;
   FrameworkOptions framework;
-  std::string megatron;      ///< arguments, or the file that holds them
-  std::string hf;            ///< a Hugging Face configuration
-  std::optional<int> lora;   ///< rank of adapters beside its model
-  std::optional<int> qlora;  ///< the same with frozen weights in 4 bits
-  bool all_weights = false;  ///< all of its weights, by the same trainer
+  std::string megatron;  ///< arguments, or the file that holds them
+  std::string hf;        ///< a Hugging Face configuration
+  TuningOptions tuning;  ///< of its model
 
   /// A configuration stands in the place of a scenario file.
   [[nodiscard]] bool imports() const { return !megatron.empty() || !hf.empty(); }
 };
+
+/// Adds --lora, --qlora and --all-weights: what is trained of a model by the Hugging Face Trainer.
+void add_tuning_options(CLI::App& app, TuningOptions& tuning, const std::string& with);
 
 /// SCENARIO, --megatron, --hf and what those need to know: the machine and adapters. --set and
 /// --catalog are for all three; add_scenario_options() adds them where the command's help wants

@@ -15,6 +15,7 @@
 #include "scenarios/fields/reference.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -86,6 +87,18 @@ std::string model_name_of(const fs::path& file) {
   }
   const auto begin = name.find_first_not_of(".-");
   return begin == std::string::npos ? "model" : name.substr(begin, 64);
+}
+
+/// What was made of a framework's configuration, with its notes.
+ImportedRun told(const ImportedScenario& imported) {
+  ImportedRun run{imported.text, imported.notes.assumed};
+  run.notes.insert(run.notes.begin(), "stack " + imported.notes.stack);
+  if (!imported.notes.ignored.empty())
+    run.notes.push_back("no effect on memory or time: " + joined(imported.notes.ignored));
+  if (!imported.notes.approximated.empty())
+    run.notes.push_back("not modelled, with a small effect: " +
+                        joined(imported.notes.approximated));
+  return run;
 }
 
 }  // namespace
@@ -176,15 +189,17 @@ ImportedRun import_run_config(const std::string& framework, const fs::path& file
   options.name = model_name_of(file);
   options.host = host;
   options.gpus = gpus;
-  const ImportedScenario imported = import_framework(*kind, *text, file.string(), options);
-  ImportedRun run{imported.text, imported.notes.assumed};
-  run.notes.insert(run.notes.begin(), "stack " + imported.notes.stack);
-  if (!imported.notes.ignored.empty())
-    run.notes.push_back("no effect on memory or time: " + joined(imported.notes.ignored));
-  if (!imported.notes.approximated.empty())
-    run.notes.push_back("not modelled, with a small effect: " +
-                        joined(imported.notes.approximated));
-  return run;
+  return told(import_framework(*kind, *text, file.string(), options));
+}
+
+ImportedRun run_on_own_gpus(const OwnGpus& own) {
+  PlanImportOptions options;
+  options.name = fmt::format("{}-{}x{}", own.model, own.gpus, own.device);
+  options.model = own.model;
+  options.device = own.device;
+  options.gpus = own.gpus;
+  options.sequence = own.sequence;
+  return told(tuning_of_model({own.rank, own.quantised}, options));
 }
 
 }  // namespace foretrain

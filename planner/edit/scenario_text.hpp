@@ -76,4 +76,17 @@ struct ImportedRun {
                                             const std::filesystem::path& file,
                                             const std::string& host, std::optional<int> gpus);
 
+/// GPUs that somebody has, and what is to be fine-tuned on them.
+struct OwnGpus {
+  std::string model;   ///< of the catalog
+  std::string device;  ///< of the catalog
+  int gpus = 1;
+  int sequence = 4096;
+  std::optional<int> rank{};  ///< of adapters; nothing: all weights are trained
+  bool quantised = false;     ///< beside frozen weights in 4 bits
+};
+
+/// A first scenario of them, as tuning_of_model() has it. @throws ScenarioError
+[[nodiscard]] ImportedRun run_on_own_gpus(const OwnGpus& own);
+
 }  // namespace foretrain

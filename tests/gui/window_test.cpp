@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
+#include <QSpinBox>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTextBlock>
@@ -19,6 +20,7 @@
 #include "gui/panes/compare_pane.hpp"
 #include "gui/panes/history_model.hpp"
 #include "gui/panes/notice_bar.hpp"
+#include "gui/panes/own_gpus_dialog.hpp"
 #include "gui/panes/tour.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/dropped_file.hpp"
@@ -46,6 +48,36 @@ class WindowTest : public QObject {
     // Nobody is there to answer whether changes shall be saved.
     window_->document().undo_stack().setClean();
     window_.reset();
+  }
+
+  void gpus_of_ones_own_become_a_scenario() {
+    OwnGpusDialog dialog{{QStringLiteral("llama3.1-8b"), QStringLiteral("qwen3-8b")},
+                         {QStringLiteral("l40s"), QStringLiteral("rtx4090")},
+                         window_.get()};
+    const OwnGpus own = dialog.answer();
+    QCOMPARE(own.device, std::string("rtx4090"));
+    QCOMPARE(own.rank, std::optional<int>(16));
+    QVERIFY(own.quantised);
+    const ImportedRun run = run_on_own_gpus(own);
+    window_->document().start(QString::fromStdString(run.text), QStringLiteral("own.yaml"), ".");
+    wait();
+    QVERIFY(window_->document().text().contains(QStringLiteral("host: rtx4090")));
+    QVERIFY(window_->document().text().contains(QStringLiteral("nf4-double")));
+    QVERIFY(step() > 0.0);
+  }
+
+  void all_weights_have_no_rank() {
+    OwnGpusDialog dialog{{QStringLiteral("qwen3-8b")}, {QStringLiteral("l40s")}, window_.get()};
+    for (QComboBox* box : dialog.findChildren<QComboBox*>())
+      if (box->count() == 3) box->setCurrentIndex(0);
+    QVERIFY(!dialog.answer().rank);
+    QVERIFY(!dialog.answer().quantised);
+    bool ranked = true;
+    for (const QSpinBox* box : dialog.findChildren<QSpinBox*>())
+      ranked = ranked && box->isEnabled();
+    QVERIFY(!ranked);
+    for (const QWidget* box : dialog.findChildren<QComboBox*>())
+      QVERIFY(!box->accessibleName().isEmpty());
   }
 
   void slider_changes_text_forecast_and_undo() {

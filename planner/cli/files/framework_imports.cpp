@@ -284,6 +284,10 @@ ImportedScenario import_huggingface_file(const std::string& file, const Framewor
                 : plan_of_huggingface(source, import);
 }
 
+ImportedScenario import_tuned_model(const FrameworkOptions& options, const WantedTuning& tuning) {
+  return tuning_of_model(tuning, import_options(options));
+}
+
 void tell_import(const ImportedScenario& imported) {
   const Job& job = imported.scenario.job;
   write_diagnostic("stack    " + imported.notes.stack);

@@ -37,6 +37,9 @@ void add_machine_options(CLI::App& app, PlanImportOptions& options);
 [[nodiscard]] ImportedScenario import_huggingface_file(const std::string& file,
                                                        const FrameworkOptions& options,
                                                        const std::optional<WantedTuning>& tuning);
+/// Fine-tuning of a model of the catalog, or of a model file: options.import.model.
+[[nodiscard]] ImportedScenario import_tuned_model(const FrameworkOptions& options,
+                                                  const WantedTuning& tuning);
 
 /// What was read, ignored and assumed, to standard error.
 void tell_import(const ImportedScenario& imported);

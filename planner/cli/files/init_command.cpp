@@ -13,6 +13,7 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/questions.hpp"
 #include "planner/cli/room_options.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/edit/scenario_draft.hpp"
 #include "planner/forecast/summary.hpp"
@@ -32,6 +33,7 @@ struct InitOptions {
   DraftAnswers answers;
   std::string device;  ///< in place of the host
   std::optional<int> hosts;
+  TuningOptions tuning;
   RoomOptions room;
   ScenarioOptions scenario;  ///< its catalogs alone are used
 };
@@ -113,6 +115,32 @@ void tell(const ScenarioDraft& draft, const std::string& file, const InitOptions
   write_diagnostic("  foretrain report " + with + " --html forecast.html");
 }
 
+/// The scenario of fine-tuning by the Trainer: no plan is searched, since its shards and
+/// micro-batches are what `fit` and `plan` speak of.
+int init_tuning(const InitOptions& options, const WantedTuning& tuning, const std::string& file) {
+  const DraftAnswers& answers = options.answers;
+  if (options.hosts || !answers.tokens.empty() || answers.global_batch || !answers.price.empty())
+    throw UsageError(
+        "init --lora, --qlora and --all-weights take --model, --device or --host, "
+        "--gpus, --sequence and --name alone");
+  FrameworkOptions framework;
+  framework.folders = options.scenario.folders;
+  framework.import.host = answers.host;
+  framework.import.gpus = answers.gpus > 0 ? std::optional<int>{answers.gpus} : std::nullopt;
+  framework.import.sequence = answers.sequence;
+  framework.import.name = answers.name.empty() ? draft_name(answers) : answers.name;
+  framework.import.model = answers.model;
+  const ImportedScenario imported = answers.model.ends_with(".json")
+                                        ? import_huggingface_file(answers.model, framework, tuning)
+                                        : import_tuned_model(framework, tuning);
+  for (const std::string& sentence : imported.notes.assumed)
+    write_diagnostic("assumed  " + sentence);
+  const int delivered = deliver(imported.text, file == "-" ? "" : file, FileUse::to_edit);
+  if (delivered == exit_ok && file != "-")
+    write_diagnostic("Written to " + file + ". Next:\n  foretrain fit " + shell_word(file));
+  return delivered;
+}
+
 int init(InitOptions options) {
   const LoadOptions load = load_options(options.scenario);
   if (!options.file.empty() && options.file != "-") refuse_to_replace(options.file);
@@ -130,6 +158,7 @@ int init(InitOptions options) {
   if (file != "-") refuse_to_replace(file);
   const std::filesystem::path folder =
       file == "-" ? std::filesystem::current_path() : std::filesystem::absolute(file).parent_path();
+  if (const auto tuning = options.tuning.wanted()) return init_tuning(options, *tuning, file);
   const DraftResult result = draft_scenario(answers, folder, load);
   if (!result.draft) {
     write_diagnostic("infeasible: " + result.why);
@@ -174,6 +203,7 @@ Command add_init_command(CLI::App& program) {
   app->add_option("--price", options->answers.price, "Price: \"2.5 USD/GPU-hour\"")
       ->type_name("PRICE");
   add_room_options(*app, options->room);
+  add_tuning_options(*app, options->tuning, "Fine-tuning, without a search: ");
   app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
   add_folder_options(*app, options->scenario.folders);
   add_force_option(*app);
@@ -183,6 +213,7 @@ Command add_init_command(CLI::App& program) {
       "  foretrain init\n"
       "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"\n"
       "  foretrain init one.yaml --model llama3-8b --device l40s --gpus 4\n"
+      "  foretrain init tune.yaml --model llama3.1-8b --device rtx4090 --gpus 1 --qlora 16\n"
       "  foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate -\n"
       "Exit codes: 0 written, 2 bad usage or input, 3 no plan fits.");
   return {app, [options] { return init(*options); }};

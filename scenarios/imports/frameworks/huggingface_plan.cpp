@@ -83,6 +83,26 @@ ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImpor
   return finish_import(std::move(plan), source, options, diagnostics);
 }
 
+ImportedScenario tuning_of_model(const WantedTuning& tuning, const PlanImportOptions& options) {
+  std::string arguments =
+      "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n";
+  if (tuning.rank)
+    arguments += fmt::format(
+        "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n",
+        *tuning.rank, tuning.quantised);
+  PlanImportOptions asked = options;
+  if (!asked.sequence) asked.sequence = usual_sequence;
+  ImportedScenario imported =
+      import_tuning(TuningFramework::transformers,
+                    {arguments, asked.name, "the Trainer", PlanFramework::transformers}, asked);
+  const Training& training = imported.scenario.job.training;
+  imported.notes.assumed.push_back(
+      fmt::format("{} in {}, one sequence of {} tokens per GPU, full recomputation (--set, "
+                  "--sequence)",
+                  words_of(tuning), name_of(training.precision), training.sequence));
+  return imported;
+}
+
 ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedTuning& tuning,
                                        const PlanImportOptions& options) {
   const HuggingFaceModel model = model_of(source);
@@ -90,21 +110,8 @@ ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedT
   asked.shape = model.shape;
   asked.sequence = first_sequence(model, options);
   if (asked.name.empty()) asked.name = name_of(source.name);
-  std::string arguments =
-      "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n";
-  if (tuning.rank)
-    arguments += fmt::format(
-        "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n",
-        *tuning.rank, tuning.quantised);
-  ImportedScenario imported =
-      import_tuning(TuningFramework::transformers,
-                    {arguments, source.name, "Hugging Face", PlanFramework::transformers}, asked);
+  ImportedScenario imported = tuning_of_model(tuning, asked);
   add_notes(model, imported.notes);
-  const Training& training = imported.scenario.job.training;
-  imported.notes.assumed.push_back(
-      fmt::format("{} in {}, one sequence of {} tokens per GPU, full recomputation (--set, "
-                  "--sequence)",
-                  words_of(tuning), name_of(training.precision), training.sequence));
   return imported;
 }
 

@@ -25,4 +25,8 @@ struct WantedTuning {
                                                      const WantedTuning& tuning,
                                                      const PlanImportOptions& options);
 
+/// The same for a model of the catalog, or a model file: options.model. @throws ScenarioError
+[[nodiscard]] ImportedScenario tuning_of_model(const WantedTuning& tuning,
+                                               const PlanImportOptions& options);
+
 }  // namespace foretrain

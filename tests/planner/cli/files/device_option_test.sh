@@ -22,7 +22,22 @@ run 2 fit --hf config.json --gpus 1 --device l40s --lora 16 --qlora 16
 has err "excludes"
 run 2 fit --hf config.json --gpus 1 --device l40s --lora 0
 run 2 fit --megatron "--num-layers 2" --lora 16
-has err "--lora and --qlora stand beside --hf"
+has err "--lora, --qlora and --all-weights stand beside --hf"
+run 3 fit --hf config.json --gpus 1 --device rtx4090
+has err "fine-tuning of all weights"
+has out "One change at a time"
+has out "fine_tuning.frozen_format=nf4-double"
+run 0 simulate --hf config.json --gpus 8 --device h100-sxm5-80gb --all-weights --set parallel.zero=3
+has err "hf-trainer"
+run 3 fit --hf config.json --gpus 8 --device l40s --all-weights
+has out "--all-weights"
+run 0 init tune.yaml --model llama3.2-1b --device rtx4090 --gpus 1 --qlora 16 </dev/null
+has tune.yaml "frozen_format: nf4-double"
+run 0 simulate tune.yaml
+run 0 export axolotl tune.yaml
+has out "adapter: qlora"
+run 2 init no.yaml --model llama3.2-1b --device rtx4090 --gpus 1 --lora 16 --tokens "1 B" </dev/null
+has err "alone"
 run 2 fit "$scenario" --lora 16
 
 # A drawn-up scenario, its search, and the same on another GPU: as many of them unless told.
