@@ -171,6 +171,10 @@ void RunJobBuilder::set_experts() {
   training.router_fp32 = source_.router_fp32 && job_.model.moe;
   training.grouped_experts = options_.grouped_experts.value_or(true);
   training.fused_kernels = options_.fused_kernels;
+  if (!record_.fused_kernels && !options_.fused_kernels.any() && source_.fused_kernels) {
+    training.fused_kernels = *source_.fused_kernels;
+    assume("the fused kernels of the framework's default");
+  }
 }
 
 void RunJobBuilder::set_fine_tuning() {

@@ -37,6 +37,7 @@ struct Variant {
   std::optional<bool> memory{};
   std::optional<AssumedRecompute> recompute{};
   std::optional<ExpertDispatch> expert_dispatch{};
+  std::optional<FusedKernels> fused_kernels{};
   std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
@@ -67,6 +68,7 @@ struct Variant {
     of.memory = memory.value_or(of.memory);
     of.recompute = recompute.value_or(of.recompute);
     if (expert_dispatch) of.expert_dispatch = expert_dispatch;
+    if (fused_kernels) of.fused_kernels = fused_kernels;
     if (cuda_graphs) of.cuda_graphs = cuda_graphs;
     if (!no_memory.empty()) of.no_memory = no_memory;
     of.site = site.value_or(of.site);
@@ -138,6 +140,19 @@ std::optional<CudaGraphs> graphs_in(const FieldValues& values, const std::string
   return graphs;
 }
 
+/// Kernels by name, and those of libraries.
+std::optional<FusedKernels> kernels_in(const FieldValues& values, const std::string& path) {
+  const FieldValue* const listed = values.find(path);
+  if (listed == nullptr) return std::nullopt;
+  FusedKernels kernels;
+  for (const std::string& name : listed->texts) {
+    if (const auto kernel = from_name<FusedKernel>(name)) kernels.add(*kernel);
+    for (const KernelLibrary& library : kernel_libraries)
+      if (library.name == name) kernels.add(library.kernels);
+  }
+  return kernels;
+}
+
 std::vector<std::string> texts_in(const FieldValues& values, const std::string& path) {
   const FieldValue* const value = values.find(path);
   return value == nullptr ? std::vector<std::string>{} : value->texts;
@@ -180,6 +195,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
                   .compile_unstated = is("compile_unstated"),
                   .overlap = overlap_in(values, at + "overlap"),
                   .recompute = recompute_in(values, at, diagnostics),
+                  .fused_kernels = kernels_in(values, at + "fused_kernels"),
                   .cuda_graphs = graphs_in(values, at + "cuda_graphs")};
   if (values.has(at + "compiled")) variant.compiled = values.boolean(at + "compiled");
   if (values.has(at + "stack")) variant.stack = values.text(at + "stack");

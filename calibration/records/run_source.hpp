@@ -60,6 +60,7 @@ struct RunSource {
   std::optional<int> micro_batch;  ///< where the record does not say
   AssumedRecompute recompute;
   std::optional<ExpertDispatch> expert_dispatch;
+  std::optional<FusedKernels> fused_kernels;  ///< where a record names none
   std::optional<CudaGraphs> cuda_graphs;  ///< where neither fields nor notes of a record name any
 };
 

@@ -92,6 +92,12 @@ std::vector<Field> conditions() {
           flag("variants[].recompute_unstated", "It does not say what is recomputed.", "")};
 }
 
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names = choices_of<FusedKernel>();
+  for (const KernelLibrary& library : kernel_libraries) names.emplace_back(library.name);
+  return names;
+}
+
 std::vector<std::string> graph_names() {
   std::vector<std::string> names;
   for (const auto& [name, part] : megatron_graph_parts) names.emplace_back(name);
@@ -138,6 +144,12 @@ std::vector<Field> changes() {
        .help = "How tokens reach their experts.",
        .example = "every-copy",
        .choices = choices_of<ExpertDispatch>()},
+      {.path = "variants[].fused_kernels",
+       .kind = FieldKind::choice_list,
+       .help = "Kernels in place of several, or libraries of them, as training.fused_kernels of a "
+               "scenario, where the record names none.",
+       .example = "[liger]",
+       .choices = kernel_names()},
       {.path = "variants[].cuda_graphs",
        .kind = FieldKind::choice_list,
        .help = "What CUDA graphs capture, in Megatron-Core's words, where the record is silent.",
