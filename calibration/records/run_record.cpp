@@ -158,6 +158,9 @@ FineTuning read_fine_tuning(const YamlNode& node) {
   tuning.dropout = double_of(node, "dropout").value_or(tuning.dropout);
   if (node.find("targets") != nullptr) tuning.targets = set_of<AdapterTarget>(node, "targets");
   if (node.find("trained") != nullptr) tuning.trained = set_of<ModelPart>(node, "trained");
+  tuning.expert_adapters =
+      from_name<ExpertAdapters>(text_of(node, "expert_adapters")).value_or(tuning.expert_adapters);
+  tuning.packed_experts = bool_of(node, "packed_experts").value_or(tuning.packed_experts);
   tuning.frozen_format =
       from_name<FrozenFormat>(text_of(node, "frozen_format")).value_or(tuning.frozen_format);
   tuning.objective = from_name<Objective>(text_of(node, "objective")).value_or(tuning.objective);

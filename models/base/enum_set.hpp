@@ -17,6 +17,9 @@ class EnumSet {
   [[nodiscard]] constexpr bool has(E value) const { return (bits_ & bit(value)) != 0; }
   constexpr void add(E value) { bits_ |= bit(value); }
   constexpr void add(const EnumSet& other) { bits_ |= other.bits_; }
+  [[nodiscard]] constexpr bool any_of(const EnumSet& others) const {
+    return (bits_ & others.bits_) != 0;
+  }
   [[nodiscard]] constexpr bool any() const { return bits_ != 0; }
   friend constexpr bool operator==(const EnumSet&, const EnumSet&) = default;
 

@@ -16,14 +16,54 @@ enum class AdapterKind : std::uint8_t { none, lora, dora };
 FORETRAIN_ENUM_NAMES(AdapterKind, {AdapterKind::none, "none"}, {AdapterKind::lora, "lora"},
                      {AdapterKind::dora, "dora"});
 
-/// Linear layers that adapters stand beside: as Megatron-Core fuses them (qkv, fc1), or one by one
-/// as Hugging Face has them (query, key, value; gate, up). The other two are the same in both.
-enum class AdapterTarget : std::uint8_t { qkv, query, key, value, projection, fc1, gate, up, fc2 };
+/// Linear layers that adapters stand beside: as Megatron-Core fuses them (qkv, fc1, mixer_in), or
+/// one by one as Hugging Face has them (query, key, value; gate, up; mixer_qkvz, mixer_ba). The
+/// last of each part is the same in both. query_down to key_value_up are latent attention's,
+/// mixer_* those of state-space and delta mixers; fc1, gate, up and fc2 are those of every MLP,
+/// experts included.
+enum class AdapterTarget : std::uint8_t {
+  qkv,
+  query,
+  key,
+  value,
+  projection,
+  fc1,
+  gate,
+  up,
+  fc2,
+  query_down,
+  query_up,
+  key_value_down,
+  key_value_up,
+  mixer_in,
+  mixer_qkvz,
+  mixer_ba,
+  mixer_out,
+  router,
+  shared_gate
+};
 FORETRAIN_ENUM_NAMES(AdapterTarget, {AdapterTarget::qkv, "qkv"}, {AdapterTarget::query, "query"},
                      {AdapterTarget::key, "key"}, {AdapterTarget::value, "value"},
                      {AdapterTarget::projection, "projection"}, {AdapterTarget::fc1, "fc1"},
                      {AdapterTarget::gate, "gate"}, {AdapterTarget::up, "up"},
-                     {AdapterTarget::fc2, "fc2"});
+                     {AdapterTarget::fc2, "fc2"}, {AdapterTarget::query_down, "query-down"},
+                     {AdapterTarget::query_up, "query-up"},
+                     {AdapterTarget::key_value_down, "key-value-down"},
+                     {AdapterTarget::key_value_up, "key-value-up"},
+                     {AdapterTarget::mixer_in, "mixer-in"},
+                     {AdapterTarget::mixer_qkvz, "mixer-qkvz"},
+                     {AdapterTarget::mixer_ba, "mixer-ba"}, {AdapterTarget::mixer_out, "mixer-out"},
+                     {AdapterTarget::router, "router"},
+                     {AdapterTarget::shared_gate, "shared-gate"});
+
+/// How fc1, gate, up and fc2 stand beside routed experts: a pair of matrices for each expert; one
+/// pair for all experts of a rank (Megatron-Bridge's grouped linear layers); a pair for each expert
+/// whose product is added to the experts' three-dimensional parameter before it is multiplied
+/// (PEFT's target_parameters); or not at all, so that MLPs and shared experts alone have adapters.
+enum class ExpertAdapters : std::uint8_t { per_expert, shared, merged, none };
+FORETRAIN_ENUM_NAMES(ExpertAdapters, {ExpertAdapters::per_expert, "per-expert"},
+                     {ExpertAdapters::shared, "shared"}, {ExpertAdapters::merged, "merged"},
+                     {ExpertAdapters::none, "none"});
 
 /// Parts of a model that are trained or frozen as a whole.
 enum class ModelPart : std::uint8_t { embedding, attention, mlp, router, experts, norms, output };
@@ -59,10 +99,14 @@ struct FineTuning {
   AdapterKind adapter = AdapterKind::none;
   int rank = 16;  ///< of the adapters, depth between their two matrices
   EnumSet<AdapterTarget> targets{AdapterTarget::qkv, AdapterTarget::projection};
+  ExpertAdapters expert_adapters = ExpertAdapters::per_expert;
   double dropout = 0.0;  ///< before the adapters; any above zero keeps a copy of their input
   /// Parts that are trained: left out, all without adapters, and none beside adapters.
   std::optional<EnumSet<ModelPart>> trained;
   FrozenFormat frozen_format = FrozenFormat::as_computed;
+  /// Of packed weights routed experts as well: false where they are one parameter of three
+  /// dimensions, which no library packs.
+  bool packed_experts = true;
   Objective objective = Objective::next_token;
   ReferenceKind reference = ReferenceKind::copy;
 
@@ -73,6 +117,7 @@ struct FineTuning {
   /// Some weights are not trained.
   [[nodiscard]] bool freezes() const { return adapts() || trained.has_value(); }
   [[nodiscard]] bool packs_frozen() const { return frozen_format != FrozenFormat::as_computed; }
+  [[nodiscard]] bool packs_experts() const { return packs_frozen() && packed_experts; }
   [[nodiscard]] bool has_reference() const {
     return objective == Objective::preference && reference != ReferenceKind::precomputed;
   }

@@ -223,6 +223,14 @@ double transient_bytes(const Shape& shape, const LayerType& type, const LayerAct
   return scores ? std::max(2.0 * shape.element * shape.tokens.scores, passing) : passing;
 }
 
+/// Of experts' weights that adapters were added to: the gradient of the sum and the same, scaled.
+double merged_transient(const Shape& shape, const LayerDescription& layer) {
+  double largest = 0.0;
+  for (const LayerOperator& op : layer.operators())
+    if (op.work == LayerWork::adapter_merge) largest = std::max(largest, op.weights());
+  return 2.0 * shape.element * largest;
+}
+
 void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes,
               ActivationModel& model) {
   LayerDescription layer{shape.job};
@@ -236,7 +244,7 @@ void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes
   model.distinct.add(layer, form);
   FormActivations& saved = model.forms[form];
   saved = read_saved(layer, type, shape.job, sizes.rows, sizes.bytes);
-  saved.transient = transient_bytes(shape, type, saved.whole);
+  saved.transient = transient_bytes(shape, type, saved.whole) + merged_transient(shape, layer);
 }
 
 }  // namespace
@@ -258,7 +266,7 @@ double LayerActivations::total() const {
   return attention_norm_input + attention_norm_output + mlp_norm_input + mlp_norm_output +
          norm_statistics + qkv + scores + attention_output + dropout_masks + mlp_input +
          mlp_output + mixer_input + mixer_states + dispatch + expert_tokens + expert_input +
-         expert_output + expert_combined;
+         expert_output + expert_combined + merged_weights;
 }
 
 bool ActivationModel::offloads() const {
@@ -295,6 +303,7 @@ RowCounts row_counts(const Job& job, double sequence, int layers) {
   rows.of(RowKind::tokens) = tokens.all;
   rows.of(RowKind::residual) = tokens.residual;
   rows.of(RowKind::keys) = tokens.all * sequence;
+  rows.of(RowKind::once) = 1.0;
   rows.of(RowKind::turned) = job.training.micro_batch > 1 ? tokens.all : 0.0;
   if (!job.model.moe) return rows;
   const MoeShape& moe = *job.model.moe;

@@ -73,16 +73,18 @@ void add_latents(const LlmShape& model, LayerDescription& layer) {
   const MlaShape& mla = *model.mla;
   const double hidden = model.hidden;
   const double latents = mla.q_lora_rank + mla.kv_lora_rank;
-  const auto down = [&](std::string_view name, double out) {
+  const auto down = [&](std::string_view name, LinearKind linear, double out) {
     layer.add({.name = name,
                .work = LayerWork::product,
                .rows = RowKind::residual,
                .out = out,
                .in = hidden,
-               .every_second = 0.5});  // one of each pair
+               .every_second = 0.5,  // one of each pair
+               .linear = linear});
   };
-  if (mla.q_lora_rank > 0) down("query down projection", mla.q_lora_rank);
-  down("key-value down projection", mla.kv_lora_rank + mla.qk_rope_head_dim);
+  if (mla.q_lora_rank > 0) down("query down projection", LinearKind::query_down, mla.q_lora_rank);
+  down("key-value down projection", LinearKind::key_value_down,
+       mla.kv_lora_rank + mla.qk_rope_head_dim);
   layer.add({.name = "latent norms",
              .rows = RowKind::residual,
              .out = latents,
@@ -104,17 +106,18 @@ void add_latent_heads(const LlmShape& model, LayerDescription& layer) {
   const double query_input = mla.q_lora_rank > 0 ? mla.q_lora_rank : model.hidden;
   const double key_value = heads.heads * (mla.qk_nope_head_dim + mla.v_head_dim);
   describe_gather(query_input + mla.kv_lora_rank + mla.qk_rope_head_dim, nullptr, nullptr, layer);
-  const auto up = [&](std::string_view name, double out, double in) {
+  const auto up = [&](std::string_view name, LinearKind linear, double out, double in) {
     layer.add({.name = name,
                .work = LayerWork::product,
                .gathered = Gathered::input,
                .out = out,
                .in = in,
                .again = &LayerModules::mla_up_projection,
-               .every_second = 0.5});
+               .every_second = 0.5,
+               .linear = linear});
   };
-  up("query up projection", heads.query, query_input);
-  up("key-value up projection", key_value, mla.kv_lora_rank);
+  up("query up projection", LinearKind::query_up, heads.query, query_input);
+  up("key-value up projection", LinearKind::key_value_up, key_value, mla.kv_lora_rank);
   SavedTensor inputs = of_qkv(Keep::attention_input, 2.0 * heads.query + heads.value);
   inputs.every_second = inputs.width / 2.0;
   inputs.remade = &LayerModules::mla_up_projection;

@@ -47,8 +47,8 @@ void describe_delta(const LlmShape& model, const LayerCut& cut, LayerDescription
   const double values = shape.values() / cut.tensor;
   const double channels = 2.0 * keys + values;
   // With the gate, and a decay and a write strength for each head.
-  layer_detail::describe_mixer_input(model, {channels + values + 2.0 * heads, 0.0, 2.0 * heads},
-                                     layer);
+  layer_detail::describe_mixer_input(
+      model, {channels + values + 2.0 * heads, 0.0, 2.0 * heads, 2.0 * heads}, layer);
   layer_detail::describe_convolution(channels, channels * shape.conv_kernel, layer);
   add_scan(shape, heads, layer);
   layer_detail::describe_gated_norm(values, shape.value_head_dim, layer);

@@ -47,7 +47,8 @@ EndCut end_cut(const Job& job) {
           .frozen_table = !(table || (tied && projection)),
           // A score's projection is new; it learns whatever else does.
           .frozen_projection = !(projection || scores || (tied && table)),
-          .frozen_norms = !tuning.trains(ModelPart::norms)};
+          .frozen_norms = !tuning.trains(ModelPart::norms),
+          .frozen_prediction = !projection};
 }
 
 void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription& end) {
@@ -113,7 +114,8 @@ void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescriptio
            .rows = RowKind::residual,
            .out = 2.0 * hidden,
            .traffic = layer_detail::norm_traffic,
-           .vectors = 2.0 * norm_vectors(model)});
+           .vectors = 2.0 * norm_vectors(model),
+           .frozen = cut.frozen_norms});
   end.save(streams(4.0, model));  // their inputs and outputs
   end.add(gather(2.0 * hidden));
   end.add({.name = "prediction projection",
@@ -121,8 +123,10 @@ void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescriptio
            .part = LayerPart::ends,
            .gathered = Gathered::input,
            .out = hidden / cut.tensor,
-           .in = 2.0 * hidden});
-  end.save(streams(3.0, model));  // its input, both streams in a row, and what it makes
+           .in = 2.0 * hidden,
+           .frozen = cut.frozen_prediction});
+  // What it makes; for its weights its input, both streams in a row.
+  end.save(streams(cut.frozen_prediction ? 1.0 : 3.0, model));
   end.add(end_norm("prediction final norm", model, cut));
   end.save(streams(2.0, model));
 }

@@ -32,7 +32,8 @@ void add_router(const LlmShape& model, LayerDescription& layer) {
              .vectors = model.moe->linear_bias ? experts : 0.0,
              .buffers = model.moe->router_bias ? experts : 0.0,
              .again = routing,
-             .every_second = 1.0});
+             .every_second = 1.0,
+             .linear = LinearKind::router});
   layer.add({.name = "top-k",
              .work = LayerWork::expert_streaming,
              .part = LayerPart::router,
@@ -99,7 +100,8 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
   const double inputs = model.gated_mlp ? 2.0 : 1.0;
   const double local = model.moe->experts / cut.expert;
   const double width = model.moe->expert_ffn_hidden / cut.expert_tensor;
-  const auto product = [&](std::string_view name, double out, double in, bool again) {
+  const auto product = [&](std::string_view name, LinearKind linear, double out, double in,
+                           bool again) {
     layer.add({.name = name,
                .work = LayerWork::expert_product,
                .part = LayerPart::experts,
@@ -109,15 +111,17 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
                .copies = local,
                .vectors = model.mlp_bias ? local * out : 0.0,
                .again = routing,
-               .every_second = again ? 1.0 : 0.0});
+               .every_second = again ? 1.0 : 0.0,
+               .linear = linear,
+               .fused = linear == LinearKind::expert_fc1 ? inputs : 1.0});
   };
   SavedTensor tokens =
       of_experts(&LayerActivations::expert_tokens, Keep::product_input, RowKind::expert, hidden);
   tokens.offloaded = &LayerModules::expert_fc1;
-  tokens.for_weights = LinearKind::experts;
+  tokens.for_weights = LinearKind::expert_fc1;
   if (cut.expert > 1) tokens.every_second = hidden;
   layer.save(tokens);
-  product("expert up projection", inputs * width, hidden, true);
+  product("expert up projection", LinearKind::expert_fc1, inputs * width, hidden, true);
   SavedTensor input = of_experts(&LayerActivations::expert_input, Keep::activation_input,
                                  RowKind::expert, inputs * width);
   input.offloaded = &LayerModules::activation;
@@ -131,10 +135,11 @@ void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& 
   SavedTensor output =
       of_experts(&LayerActivations::expert_output, Keep::product_input, RowKind::expert, width);
   output.remade_too = &LayerModules::activation;
-  output.for_weights = LinearKind::experts;
+  output.for_weights = LinearKind::expert_fc2;
   layer.save(output);
   // Run again only on the way to a shared expert's tensors, which come after it.
-  product("expert down projection", hidden, width, model.moe->shared_ffn_hidden > 0);
+  product("expert down projection", LinearKind::expert_fc2, hidden, width,
+          model.moe->shared_ffn_hidden > 0);
   if (model.mlp_bias)
     layer.add({.name = "expert biases",
                .work = LayerWork::expert_bias,
@@ -157,14 +162,16 @@ void add_shared(const LlmShape& model, const LayerCut& cut, LayerDescription& la
                .work = LayerWork::unpriced,
                .part = LayerPart::mlp,
                .out = 1.0,
-               .in = static_cast<double>(model.hidden)});
+               .in = static_cast<double>(model.hidden),
+               .linear = LinearKind::shared_gate});
 }
 
 }  // namespace
 
 void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
   FORETRAIN_REQUIRE(model.moe.has_value());
-  layer_detail::describe_mlp_norm(model, layer);
+  const bool shared = model.moe->shared_ffn_hidden > 0;
+  layer_detail::describe_mlp_norm(shared ? LinearKind::mixture : LinearKind::router, model, layer);
   add_router(model, layer);
   add_permute(permute, model, layer);
   add_exchange(dispatch, LayerWork::expert_exchange, model, layer);

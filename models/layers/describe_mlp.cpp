@@ -5,10 +5,10 @@
 namespace foretrain {
 namespace layer_detail {
 
-void describe_mlp_norm(const LlmShape& model, LayerDescription& layer) {
+void describe_mlp_norm(LinearKind feeds, const LlmShape& model, LayerDescription& layer) {
   describe_norm("MLP norm",
                 {&LayerActivations::mlp_norm_input, &LayerActivations::mlp_norm_output,
-                 &LayerModules::mlp_norm, nullptr, LinearKind::fc1},
+                 &LayerModules::mlp_norm, nullptr, feeds},
                 model, layer);
 }
 
@@ -87,7 +87,7 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
 }  // namespace layer_detail
 
 void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
-  layer_detail::describe_mlp_norm(model, layer);
+  layer_detail::describe_mlp_norm(LinearKind::fc1, model, layer);
   layer_detail::describe_mlp({"MLP up projection", "activation", "MLP down projection"},
                              {&LayerModules::mlp, nullptr, false}, model.ffn_hidden / cut.tensor,
                              model, layer);

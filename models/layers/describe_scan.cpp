@@ -56,7 +56,7 @@ void describe_mixer_input(const LlmShape& model, const MixerProjection& projecti
                           LayerDescription& layer) {
   describe_norm("mixer norm",
                 {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
-                 nullptr, nullptr, LinearKind::none},
+                 nullptr, nullptr, LinearKind::mixer_in},
                 model, layer);
   describe_gather(model.hidden, nullptr, nullptr, layer);
   layer.add({.name = "mixer in projection",
@@ -64,7 +64,9 @@ void describe_mixer_input(const LlmShape& model, const MixerProjection& projecti
              .gathered = Gathered::input,
              .out = projection.columns,
              .in = static_cast<double>(model.hidden),
-             .vectors = projection.biases + projection.vectors});
+             .vectors = projection.biases + projection.vectors,
+             .linear = LinearKind::mixer_in,
+             .apart = projection.apart});
   layer.save(of_mixer(Keep::element, projection.columns));
   describe_turn(projection.columns, layer);
 }
@@ -73,13 +75,16 @@ void describe_mixer_output(const LlmShape& model, double inner, double biases,
                            LayerDescription& layer) {
   const double hidden = model.hidden;
   describe_turn(inner, layer);
-  layer.save(of_mixer(Keep::product_input, inner));
+  SavedTensor input = of_mixer(Keep::product_input, inner);
+  input.for_weights = LinearKind::mixer_out;
+  layer.save(input);
   layer.add({.name = "mixer out projection",
              .work = LayerWork::product,
              .gathered = Gathered::output_gradient,
              .out = hidden,
              .in = inner,
-             .vectors = biases});
+             .vectors = biases,
+             .linear = LinearKind::mixer_out});
   describe_scatter(hidden, nullptr, nullptr, layer);
   describe_residual("mixer residual", model, layer);
 }

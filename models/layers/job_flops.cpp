@@ -24,22 +24,28 @@ struct TokenFlops {
   }
 };
 
-/// A gradient of the input, and one of the weights where they are trained.
+/// A gradient of the input, and one of the weights where they are trained, or an adapter is made of
+/// it.
 TokenFlops product_flops(double weights, const LayerOperator& op) {
   const double forward = 2.0 * weights;
-  return {forward, forward + (op.frozen ? 0.0 : forward), 0.0,
+  return {forward, forward + (op.frozen && !op.merged ? 0.0 : forward), 0.0,
           op.work == LayerWork::adapter ? 0.0 : forward};
+}
+
+/// Weights that a token is multiplied with: of those of experts its own.
+double weights_of_token(const LayerOperator& op, const LlmShape& model) {
+  return op.part == LayerPart::experts ? model.moe->top_k * op.out * op.in : op.weights();
 }
 
 TokenFlops layer_flops(const Job& job, const LayerType& type, double keys,
                        AttentionFlops convention) {
-  LayerDescription layer{job.fine_tuning, 1.0, false};
+  LayerDescription layer{job.fine_tuning, LayerCut{}, false};
   describe_layer(job.model, type, {}, layer);
   TokenFlops sum;
   for (const LayerOperator& op : layer.operators()) {
-    if (!op.is_product()) continue;
-    const bool expert = op.work == LayerWork::expert_product;
-    sum.add(1.0, product_flops(expert ? job.model.moe->top_k * op.out * op.in : op.weights(), op));
+    const double scanned = op.scanned.forward * (op.rows == RowKind::keys ? keys : 1.0);
+    sum.add(1.0, {scanned, 2.0 * scanned, 0.0, scanned});
+    if (op.is_product()) sum.add(1.0, product_flops(weights_of_token(op, job.model), op));
   }
   const HeadShape& heads = layer.heads;
   sum.scores = attended_keys(keys, heads.window, heads.chunked) * 2.0 * heads.heads *
@@ -51,14 +57,19 @@ TokenFlops layer_flops(const Job& job, const LayerType& type, double keys,
   return sum;
 }
 
-TokenFlops head_flops(const Job& job) {
+EndCut whole_ends(const Job& job) {
   EndCut cut = end_cut(job);
   cut.vocabulary = job.model.vocabulary;
   cut.tensor = 1.0;
-  EndDescription output{false};
-  describe_output(job.model, cut, output);
+  return cut;
+}
+
+template <class Describe>
+TokenFlops end_flops(const Job& job, const Describe& describe) {
+  EndDescription end{false};
+  describe(job.model, whole_ends(job), end);
   TokenFlops sum;
-  for (const LayerOperator& op : output.operators())
+  for (const LayerOperator& op : end.operators())
     if (op.is_product()) sum.add(1.0, product_flops(op.weights(), op));
   return sum;
 }
@@ -85,8 +96,13 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   for (const LayerType& type : layer_types)
     if (const int count = counts[type_index(type)]; count > 0)
       layers.add(count, layer_flops(job, type, rows.keys, attention));
+  const double modules = job.model.mtp_layers;
+  if (modules > 0.0) {
+    layers.add(modules, layer_flops(job, {prediction_layer(job.model)}, rows.keys, attention));
+    layers.add(modules, end_flops(job, describe_prediction));
+  }
   TokenFlops all = layers;
-  all.add(1.0, head_flops(job));
+  all.add(1.0 + modules, end_flops(job, describe_output));
   double each = all.forward + all.backward;
   if (job.fine_tuning.has_reference()) each += all.frozen;
   double again = 0.0;
@@ -96,31 +112,51 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   return {Flop{batch * rows.tokens * each}, Flop{batch * rows.computed * (each + again)}};
 }
 
+namespace {
+
+/// Of a description's operators, how often the model has each.
+double held_times(const LayerOperator& op, const Job& job) {
+  const bool shared = job.fine_tuning.expert_adapters == ExpertAdapters::shared;
+  const bool adapter = op.work == LayerWork::adapter;
+  return shared && adapter && op.part == LayerPart::experts ? job.parallel.expert : 1.0;
+}
+
+bool is_adapter(const LayerOperator& op) {
+  return op.work == LayerWork::adapter || op.work == LayerWork::adapter_merge ||
+         op.name == adapter_magnitudes;
+}
+
+}  // namespace
+
 JobParameters job_parameters(const Job& job) {
   JobParameters count;
-  const auto add = [&](const LayerOperator& op, double times) {
-    const double held = op.vectors + (op.has_weights() && !op.tied ? op.weights() : 0.0);
-    const auto whole = static_cast<std::int64_t>(times * held);
-    if (!op.frozen) count.trained += whole;
-    if (op.work == LayerWork::adapter || op.name == adapter_magnitudes) count.adapters += whole;
+  const auto add = [&](const auto& description, double times) {
+    for (const LayerOperator& op : description.operators()) {
+      const double held = op.vectors + (op.has_weights() && !op.tied ? op.weights() : 0.0);
+      const auto whole = static_cast<std::int64_t>(times * held_times(op, job) * held);
+      if (!op.frozen) count.trained += whole;
+      if (is_adapter(op)) count.adapters += whole;
+    }
+  };
+  const auto add_layers = [&](const LayerType& type, double number) {
+    LayerDescription layer{job.fine_tuning, LayerCut{}, false};
+    describe_layer(job.model, type, {}, layer);
+    add(layer, number);
+  };
+  const auto add_end = [&](const auto& describe, double number) {
+    EndDescription end{false};
+    describe(job.model, whole_ends(job), end);
+    add(end, number);
   };
   const LayerCounts counts = layer_counts(job.model, job.training.sequence);
-  for (const LayerType& type : layer_types) {
-    const int number = counts[type_index(type)];
-    if (number == 0) continue;
-    LayerDescription layer{job.fine_tuning, 1.0, false};
-    describe_layer(job.model, type, {}, layer);
-    for (const LayerOperator& op : layer.operators()) add(op, number);
-  }
-  EndCut cut = end_cut(job);
-  cut.vocabulary = job.model.vocabulary;
-  cut.tensor = 1.0;
-  EndDescription embedding{false};
-  describe_embedding(job.model, cut, embedding);
-  for (const LayerOperator& op : embedding.operators()) add(op, 1.0);
-  EndDescription output{false};
-  describe_output(job.model, cut, output);
-  for (const LayerOperator& op : output.operators()) add(op, 1.0);
+  for (const LayerType& type : layer_types)
+    if (const int number = counts[type_index(type)]; number > 0) add_layers(type, number);
+  add_end(describe_embedding, 1.0);
+  add_end(describe_output, 1.0);
+  const int modules = job.model.mtp_layers;
+  if (modules == 0) return count;
+  add_layers({prediction_layer(job.model)}, modules);
+  add_end(describe_prediction, modules);
   return count;
 }
 

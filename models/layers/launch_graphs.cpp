@@ -17,8 +17,9 @@ bool is_launched(const LayerOperator& op, const Parallel& plan) {
       return false;
     case LayerWork::tensor_gather:
     case LayerWork::tensor_scatter:
-    case LayerWork::adapter_gather:
       return plan.tensor > 1;
+    case LayerWork::adapter_gather:
+      return op.part == LayerPart::experts ? plan.expert_tensor_size() > 1 : plan.tensor > 1;
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:
       return plan.expert_tensor_size() > 1;
@@ -70,6 +71,12 @@ constexpr std::array checkpointed_modules{&LayerModules::core_attention,
 /// up, activation, down, residual; and the exchanges of tensor ranks around both halves.
 double plain_launches(const Job& job) { return job.parallel.tensor > 1 ? 15.0 : 11.0; }
 
+/// Of one product for each of some experts, with so many kernels for each.
+double launches_of_experts(double experts, double kernels, const Job& job) {
+  return job.training.grouped_experts ? 1.0 + looped_launch * (experts * kernels - 1.0)
+                                      : experts * (1.0 + looped_launch * (kernels - 1.0));
+}
+
 /// How many launches of a plain operator it takes.
 double launches_of(const LayerOperator& op, const Job& job) {
   if (op.work == LayerWork::plain && op.is_fused(job.training)) return 0.0;
@@ -79,17 +86,19 @@ double launches_of(const LayerOperator& op, const Job& job) {
     case LayerWork::expert_streaming:
       if (op.part == LayerPart::router) return routing_launches;
       return op.rows == RowKind::permuted ? sorting_launches : activation_launches;
+    case LayerWork::adapter:
+      return launches_of_experts(op.copies, 1.0, job);
     case LayerWork::plain:
+      return op.launches * (job.training.grouped_experts ? 1.0 : op.copies);
     case LayerWork::weight_streaming:
+    case LayerWork::adapter_merge:
     case LayerWork::scan:
     case LayerWork::expert_bias:
       return op.launches;
     case LayerWork::expert_exchange:
       return exchange_launches;
     case LayerWork::expert_product:
-      return job.training.grouped_experts
-                 ? 1.0 + looped_launch * (op.copies * kernels_per_expert(job) - 1.0)
-                 : op.copies * (1.0 + looped_launch * (kernels_per_expert(job) - 1.0));
+      return launches_of_experts(op.copies, kernels_per_expert(job), job);
     default:
       return 1.0;
   }
@@ -183,8 +192,11 @@ double weight_launches(const Job& job, const LayerType& type) {
   double linear = 0.0, trained = 0.0;
   for (const LayerOperator& op : layer.operators()) {
     const bool base = op.work == LayerWork::product || op.work == LayerWork::expert_product;
-    if (base) linear += 1.0;
-    if (!op.frozen && (base || op.work == LayerWork::adapter)) trained += 1.0;
+    const bool adapter = op.work == LayerWork::adapter || op.work == LayerWork::adapter_merge;
+    if (!base && !adapter) continue;
+    const double launches = launches_of(op, job);
+    if (base) linear += launches;
+    if (!op.frozen || op.merged) trained += launches;
   }
   return trained / linear;
 }

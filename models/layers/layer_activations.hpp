@@ -25,6 +25,7 @@ struct LayerActivations {
   double expert_input = 0.0;   ///< of the experts' activation function
   double expert_output = 0.0;
   double expert_combined = 0.0;  ///< results before they are weighted and sent back
+  double merged_weights = 0.0;   ///< of experts, with their adapters' products added
 
   [[nodiscard]] double total() const;
   /// Adds `times` such layers to their rows. @param rows MemoryBytes or MemorySum
@@ -40,7 +41,7 @@ struct LayerActivations {
     rows[Item::mlp] += times * (mlp_input + mlp_output);
     rows[Item::mixer] += times * (mixer_input + mixer_states);
     rows[Item::moe_dispatch] += times * (dispatch + expert_tokens + expert_combined);
-    rows[Item::experts] += times * (expert_input + expert_output);
+    rows[Item::experts] += times * (expert_input + expert_output + merged_weights);
   }
 };
 

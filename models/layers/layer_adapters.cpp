@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators take that fine-tuning adds to a layer; models/layers/README.md, "Fine-tuning".
+#include <optional>
+
 #include "models/base/require.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
@@ -8,29 +10,61 @@ namespace {
 
 constexpr double gradient_bytes = 8.0;  // an fp32 sum, read and written
 
+/// The product of an adapter, or of those of all experts.
+ExpertGemm adapter_gemm(const LayerOperator& op, const LayerContext& context) {
+  if (op.part == LayerPart::experts && op.copies > 1.0) return expert_gemm(op, context);
+  return {{context.rows.of(op.rows), op.out, op.in}};
+}
+
+Seconds gradient_sums(double elements, const LayerContext& context) {
+  return context.job.stack.times.gradient_sums *
+         streaming_time(Bytes{gradient_bytes * elements}, context.device);
+}
+
 /// In 16 bits, whatever the base is multiplied in.
 void add_adapter_product(const LayerOperator& op, double again, const LayerContext& context,
                          OperatorSum& sum) {
-  const Gemm gemm{context.rows.of(op.rows), op.out, op.in};
-  GemmPasses times = gemm_pass_times(gemm, context.device);
-  times.forward *= context.slower;
-  times.data_gradient *= context.slower;
-  times.weight_gradient *= context.slower;
-  times.weight_gradient += context.job.stack.times.gradient_sums *
-                           streaming_time(Bytes{gradient_bytes * op.weights()}, context.device);
+  const auto [gemm, factor, products] = adapter_gemm(op, context);
+  GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.device)
+                                      : gemm_pass_times(gemm, context.device);
+  const double slower = factor * context.slower;
+  times.forward *= slower;
+  times.data_gradient *= slower;
+  times.weight_gradient *= slower;
+  times.weight_gradient += gradient_sums(op.weights(), context);
   if (op.frozen) times.weight_gradient = Seconds{};
   sum.add({op.name, OperatorKind::product, times.forward, times.data_gradient,
-           times.weight_gradient, again * times.forward, gemm.flop(),
-           gemm_traffic(gemm, context.device.precision)});
+           times.weight_gradient, again * times.forward, products * gemm.flop(),
+           products * gemm_traffic(gemm, context.device.precision)});
+}
+
+/// out x in of every expert from its pair, of depth rank; backward the gradients of the pair.
+void add_adapter_merge(const LayerOperator& op, double again, const LayerContext& context,
+                       OperatorSum& sum) {
+  const double rank = context.job.fine_tuning.rank;
+  const Gemm gemm{.m = op.out, .n = op.in, .k = rank, .batch = op.copies};
+  const GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.device)
+                                            : gemm_pass_times(gemm, context.device);
+  const double elements = op.weights();
+  const Bytes forward{elements * op.traffic.forward};
+  const Seconds made = context.slower * times.forward + streaming_time(forward, context.device);
+  sum.add({op.name, OperatorKind::product, made,
+           streaming_time(Bytes{elements * op.traffic.backward}, context.device),
+           context.slower * (times.data_gradient + times.weight_gradient) +
+               gradient_sums(op.vectors, context),
+           again * made, gemm.flop(), forward});
 }
 
 /// Columns that tensor ranks made apart, brought together; back, each takes the sum of its own.
 void add_adapter_gather(const LayerOperator& op, double again, const LayerContext& context,
                         OperatorSum& sum) {
-  if (context.job.parallel.tensor == 1) return;
+  const bool experts = op.part == LayerPart::experts;
+  const CommGroup& group = experts ? context.experts.tensor : context.tensor_group;
+  if (group.ranks == 1) return;
   const Bytes payload{half_bytes * context.rows.of(op.rows) * op.out};
-  const Seconds gather = all_gather_time(context.tensor_group, payload, context.path);
-  const Seconds scatter = reduce_scatter_time(context.tensor_group, payload, context.path);
+  const Seconds gather = all_gather_time(group, payload, context.path);
+  // Of weights that are gathered for a norm nothing comes back.
+  const Seconds scatter = op.frozen ? Seconds{} : reduce_scatter_time(group, payload, context.path);
   sum.add({op.name,
            OperatorKind::tensor,
            gather,
@@ -39,9 +73,9 @@ void add_adapter_gather(const LayerOperator& op, double again, const LayerContex
            again * gather,
            Flop{},
            payload,
-           {GroupKind::tensor,
+           {experts ? GroupKind::expert_tensor : GroupKind::tensor,
             CollectiveOp::all_gather,
-            CollectiveOp::reduce_scatter,
+            op.frozen ? std::nullopt : std::optional{CollectiveOp::reduce_scatter},
             payload,
             payload,
             {}},
@@ -58,6 +92,8 @@ void add_adapter_operator(const LayerOperator& op, double again, const LayerCont
       return add_adapter_product(op, again, context, sum);
     case LayerWork::adapter_gather:
       return add_adapter_gather(op, again, context, sum);
+    case LayerWork::adapter_merge:
+      return add_adapter_merge(op, again, context, sum);
     default:
       FORETRAIN_REQUIRE(op.work == LayerWork::weight_streaming);
       add_memory_bound(op.name, op.weights() * op.traffic, again, context, sum);

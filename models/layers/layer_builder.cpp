@@ -151,7 +151,8 @@ class Products {
   const GemmPasses& at(std::size_t index) {
     if (index != priced_) {
       const LinearLayer product = linear(operators_[index], context_);
-      times_ = product_times(product.gemm, product.gathered, context_, operators_[index].frozen);
+      times_ = product_times(product.gemm, product.gathered, context_,
+                             weight_gradient_of(operators_[index]));
       priced_ = index;
     }
     return times_;
@@ -221,6 +222,7 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
         add_end_operator(op, context, sum);
         break;
       case LayerWork::adapter:
+      case LayerWork::adapter_merge:
       case LayerWork::adapter_gather:
       case LayerWork::weight_streaming:
         add_adapter_operator(op, again, context, sum);

@@ -42,7 +42,8 @@ enum class LayerWork : std::uint8_t {
   scan,              ///< a kernel of a chunked scan: products and traffic per row
   lookup,            ///< rows of a table; weights without a product
   loss,              ///< softmax and cross entropy of logits
-  adapter,           ///< a small product beside a frozen one, in 16 bits
+  adapter,           ///< a small product beside a frozen one, in 16 bits; of experts one for each
+  adapter_merge,     ///< products of experts' adapters, added to their weights before every pass
   adapter_gather,    ///< of what tensor ranks made of an adapter in parts
   weight_streaming,  ///< goes through weights, whatever the rows: unpacking, norms
   tensor_gather,     ///< before what is cut over the tensor ranks
@@ -65,9 +66,10 @@ enum class RowKind : std::uint8_t {
   received,  ///< routed rows that the busiest rank of experts receives
   expert,    ///< the same, gathered over the ranks that share an expert
   permuted,  ///< routed rows that are copied; those that are sorted once more count half
-  turned     ///< N where a micro-batch has several sequences, else none
+  turned,    ///< N where a micro-batch has several sequences, else none
+  once       ///< one, whatever the micro-batch: of weights
 };
-inline constexpr std::size_t row_kinds = 7;
+inline constexpr std::size_t row_kinds = 8;
 
 /// How many of each a job has; the rows of experts where it has experts.
 struct RowCounts {
@@ -111,9 +113,27 @@ inline constexpr std::size_t keep_kinds = 21;
 /// A switch of selective recomputation or offloading; null: none.
 using LayerModule = bool LayerModules::*;
 
-/// The linear layers that an operator or a saved tensor belongs to; all but experts may have
-/// adapters.
-enum class LinearKind : std::uint8_t { none, qkv, projection, fc1, fc2, experts };
+/// The linear layers that an operator or a saved tensor belongs to, each of which may have
+/// adapters. A tensor that several of them start from is of the first one: `qkv` is what attention
+/// starts from, its latents' projections included.
+enum class LinearKind : std::uint8_t {
+  none,
+  qkv,
+  query_down,
+  query_up,  ///< of latent attention; the query itself where it has no latent vector
+  key_value_down,
+  key_value_up,
+  projection,
+  mixer_in,
+  mixer_out,
+  fc1,
+  fc2,
+  mixture,  ///< of tensors alone: the input of router and shared experts
+  router,
+  shared_gate,
+  expert_fc1,
+  expert_fc2
+};
 
 /// A tensor that waits from a layer's forward pass for its backward pass.
 struct SavedTensor {
@@ -170,7 +190,10 @@ struct LayerOperator {
   double every_second = 0.0;
   LinearKind linear = LinearKind::none;
   double fused = 1.0;   ///< projections of one input that this one is: a gate's two
+  double apart = 0.0;   ///< of `out`: columns that frameworks may have as a projection of their own
   bool frozen = false;  ///< its weights, norms and biases are not trained
+  /// Frozen weights with an adapter's product added to them: their gradient is made all the same.
+  bool merged = false;
 
   [[nodiscard]] bool is_fused(const Training& training) const {
     return fused_by && training.fused_kernels.has(*fused_by);
@@ -240,16 +263,16 @@ class OperatorList {
 inline constexpr std::string_view adapter_magnitudes = "magnitudes";
 
 /// A layer, or one of its halves. The longest is DeepSeek's: 26 operators and 22 saved tensors; an
-/// adapter adds up to 7 and 4, of up to seven linear layers.
-class LayerDescription : public OperatorList<SavedTensor, 104> {
+/// adapter adds up to 12 and 4, of up to 14 linear layers, and each of those may be unpacked.
+class LayerDescription : public OperatorList<SavedTensor, 208> {
  public:
   explicit LayerDescription(bool with_saved = true) : OperatorList{with_saved} {}
   /// As the job trains it: frozen operators are marked, adapters follow what they stand beside, and
   /// what frozen weights need no more is not saved. models/layers/README.md, "Fine-tuning".
   explicit LayerDescription(const Job& job, bool with_saved = true)
-      : LayerDescription{job.fine_tuning, static_cast<double>(job.parallel.tensor), with_saved} {}
-  /// @param tensor ranks that adapters are cut over
-  LayerDescription(const FineTuning& tuning, double tensor, bool with_saved);
+      : LayerDescription{job.fine_tuning, layer_cut(job.parallel), with_saved} {}
+  /// @param cut ranks that adapters are cut over
+  LayerDescription(const FineTuning& tuning, const LayerCut& cut, bool with_saved);
 
   void add(const LayerOperator& base);
   void save(const SavedTensor& base);
@@ -257,12 +280,15 @@ class LayerDescription : public OperatorList<SavedTensor, 104> {
   HeadShape heads;  ///< of its attention half
 
  private:
+  void add_unpacking(const LayerOperator& op);
   void add_adapters(const LayerOperator& base);
   void add_adapter(const LayerOperator& base, double out);
+  void add_merge(const LayerOperator& base, double out);
   void add_magnitudes(const LayerOperator& base, const LayerOperator& around, double out);
+  void add_gather(const LayerOperator& around, RowKind rows, double width);
 
   const FineTuning* tuning_ = nullptr;  ///< null: everything is trained
-  double tensor_ = 1.0;
+  LayerCut cut_;
 };
 
 /// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in

@@ -161,19 +161,23 @@ void add_expert_tensor(const LayerOperator& op, double again, const LayerContext
 /// The product for each of the rank's experts: in one call, or one after another.
 void add_expert_product(const LayerOperator& op, double again, const LayerContext& context,
                         OperatorSum& sum) {
-  const ExpertPlan& plan = context.experts;
-  Gemm gemm{std::max(1.0, plan.rows / plan.experts), op.out, op.in};
-  const bool grouped = context.job.training.grouped_experts && plan.experts > 1.0;
-  if (grouped) gemm.batch = plan.experts;
-  const double factor = grouped ? context.job.stack.times.grouped_product : plan.experts;
-  const GemmPasses times = product_times(gemm, op.gathered, context);
-  const double products = grouped ? 1.0 : plan.experts;
+  const auto [gemm, factor, products] = expert_gemm(op, context);
+  const GemmPasses times = product_times(gemm, op.gathered, context, weight_gradient_of(op));
   sum.add({op.name, OperatorKind::product, factor * times.forward, factor * times.data_gradient,
            factor * times.weight_gradient, again * factor * times.forward, products * gemm.flop(),
            products * gemm_traffic(gemm, context.products.precision)});
 }
 
 }  // namespace
+
+ExpertGemm expert_gemm(const LayerOperator& op, const LayerContext& context) {
+  const double experts = context.experts.experts;
+  Gemm gemm{std::max(1.0, context.experts.rows / experts), op.out, op.in};
+  const bool grouped = context.job.training.grouped_experts && experts > 1.0;
+  if (grouped) gemm.batch = experts;
+  return {gemm, grouped ? context.job.stack.times.grouped_product : experts,
+          grouped ? 1.0 : experts};
+}
 
 /// What kernels lose to a dispatcher's beside them: the stack's constant is that of as many
 /// multiprocessors as it takes by default.

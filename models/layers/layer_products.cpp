@@ -42,8 +42,8 @@ void add_casts(const Gemm& gemm, Gathered gathered, const LayerContext& context,
   if (frozen) once.layouts = 1;
   const double input = cast_traffic(gemm.m * gemm.k, gathered == Gathered::input, once, job);
   const bool kept = job.memory.fp8_parameters;
-  const double weights =
-      made * (kept ? kept_weight_traffic(gemm.n * gemm.k, recipe) : recipe.cast() * (gemm.n * gemm.k));
+  const double weights = made * (kept ? kept_weight_traffic(gemm.n * gemm.k, recipe)
+                                      : recipe.cast() * (gemm.n * gemm.k));
   // Frozen weights that are kept in one layout need no cast, and turn for every backward pass.
   const double turned = kept && frozen ? turn_bytes(recipe) * (gemm.n * gemm.k) : 0.0;
   const double gradient =
@@ -61,16 +61,23 @@ Seconds sums_time(Seconds product, Seconds traffic, const StackTimes& times) {
 
 }  // namespace
 
+WeightGradient weight_gradient_of(const LayerOperator& op) {
+  if (!op.frozen) return WeightGradient::summed;
+  return op.merged ? WeightGradient::made : WeightGradient::none;
+}
+
 GemmPasses product_times(const Gemm& gemm, Gathered gathered, const LayerContext& context,
-                         bool frozen) {
+                         WeightGradient gradient) {
   GemmPasses times = gemm.batch > 1.0 ? grouped_pass_times(gemm, context.products)
                                       : gemm_pass_times(gemm, context.products);
   times.forward *= context.slower;
   times.data_gradient *= context.slower;
   times.weight_gradient *= context.slower;
   const Bytes sums{gradient_bytes * gemm.batch * gemm.n * gemm.k};
-  times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
-                                     context.job.stack.times);
+  if (gradient == WeightGradient::summed)
+    times.weight_gradient += sums_time(times.weight_gradient, streaming_time(sums, context.device),
+                                       context.job.stack.times);
+  const bool frozen = gradient == WeightGradient::none;
   if (frozen) times.weight_gradient = Seconds{};
   if (quantised(context.products.precision)) add_casts(gemm, gathered, context, frozen, times);
   return times;

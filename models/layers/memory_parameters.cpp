@@ -18,7 +18,7 @@ RankLayer rank_layer(std::span<const LayerOperator> operators, Counted counted) 
     if (op.frozen && counted == Counted::trained) continue;
     (op.part == LayerPart::experts ? layer.experts : layer.vectors) += op.vectors;
     if (!op.is_product() || op.tied) continue;
-    if (op.work == LayerWork::expert_product)
+    if (op.part == LayerPart::experts)
       layer.experts += op.weights();
     else
       (op.work == LayerWork::product ? layer.dense_matrices : small) += op.weights();

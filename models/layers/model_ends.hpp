@@ -38,6 +38,7 @@ struct EndCut {
   bool frozen_table = false;
   bool frozen_projection = false;
   bool frozen_norms = false;
+  bool frozen_prediction = false;  ///< what a prediction module has beside its layer and norms
 };
 [[nodiscard]] EndCut end_cut(const Job& job);
 

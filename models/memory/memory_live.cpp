@@ -203,8 +203,8 @@ double gathered_layer(const StageContext& context) {
   return context.most([&](std::size_t form) {
     const RankLayer& held = model.parameters.forms[form];
     const RankLayer& trained = model.trained.forms[form];
-    const double packed =
-        held.dense_matrices - trained.dense_matrices + held.experts - trained.experts;
+    const double experts = tuning.packs_experts() ? held.experts - trained.experts : 0.0;
+    const double packed = held.dense_matrices - trained.dense_matrices + experts;
     return per * (held.dense + held.experts) - less * packed;
   });
 }

@@ -50,7 +50,8 @@ double held_bytes(const StageContext& context, double RankParameters::*part) {
 /// What frozen matrices of layers, or experts, take less where they are packed.
 double unpacked_excess(const StageContext& context, double RankParameters::*part) {
   const FineTuning& tuning = context.job.fine_tuning;
-  if (!tuning.packs_frozen()) return 0.0;
+  const bool experts = part == &RankParameters::experts;
+  if (!(experts ? tuning.packs_experts() : tuning.packs_frozen())) return 0.0;
   return (parameter_bytes(context.job).frozen - packed_bytes(tuning.frozen_format)) *
          (context.parameters.*part - context.trained.*part);
 }

@@ -2,58 +2,115 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 #include <string_view>
 
 #include "models/inputs/recipe.hpp"
+#include "models/layers/adapter_layers.hpp"
 #include "models/rules/internal/reasons.hpp"
 
 namespace foretrain {
 namespace {
 
-bool targets_any(const EnumSet<AdapterTarget>& targets, std::initializer_list<AdapterTarget> of) {
-  bool found = false;
-  for (const AdapterTarget target : of) found = found || targets.has(target);
-  return found;
+/// Layers that one adapter may stand beside together, or several one by one.
+struct FusedTarget {
+  AdapterTarget whole;
+  EnumSet<AdapterTarget> parts;
+  std::string_view rule;
+  std::string_view example;
+};
+
+using enum AdapterTarget;
+constexpr auto fused_targets = std::to_array<FusedTarget>(
+    {{qkv,
+      {query, key, value},
+      "qkv is one adapter beside query, key and value together; the others are one each",
+      "fine_tuning.targets: [qkv], or [query, key, value]"},
+     {fc1,
+      {gate, up},
+      "fc1 is one adapter beside gate and up together; the others are one each",
+      "fine_tuning.targets: [fc1], or [gate, up]"},
+     {mixer_in,
+      {mixer_qkvz, mixer_ba},
+      "mixer-in is one adapter beside all that a mixer starts from; the others are one each",
+      "fine_tuning.targets: [mixer-in], or [mixer-qkvz, mixer-ba]"}});
+
+constexpr std::string_view targets_path = "fine_tuning.targets";
+
+/// A linear layer has one kind of adapter.
+void check_fused(const EnumSet<AdapterTarget>& targets, Reasons& reasons) {
+  for (const FusedTarget& fused : fused_targets)
+    if (targets.has(fused.whole) && targets.any_of(fused.parts))
+      break_rule(reasons, "adapter-targets", targets_path, std::string{fused.rule},
+                 std::string{fused.example});
 }
 
-/// A linear layer has one kind of adapter; a part that is trained whole has none.
+std::string existing_layers(const LlmShape& model) {
+  std::string names;
+  for (const auto& [target, name] : EnumNames<AdapterTarget>::names)
+    if (has_layers(model, target)) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+  return names;
+}
+
+void check_existing(const Job& job, Reasons& reasons) {
+  for (const auto& [target, name] : EnumNames<AdapterTarget>::names)
+    if (job.fine_tuning.targets.has(target) && !has_layers(job.model, target))
+      break_rule(reasons, "adapter-targets", targets_path,
+                 fmt::format("{} has no layer {}", job.model.name, name),
+                 fmt::format("fine_tuning.targets: some of [{}]", existing_layers(job.model)));
+}
+
+bool any_adapter(const Job& job) {
+  const LlmShape& model = job.model;
+  const EnumSet<AdapterTarget>& targets = job.fine_tuning.targets;
+  const EnumSet<AdapterTarget> mlps{fc1, gate, up, fc2};
+  EnumSet<AdapterTarget> others;
+  for (const auto& [target, name] : EnumNames<AdapterTarget>::names)
+    if (targets.has(target) && !mlps.has(target)) others.add(target);
+  if (others.any() || adapts_experts(model, job.fine_tuning)) return true;
+  const bool dense = has_dense_layers(model) || (model.moe && model.moe->shared_ffn_hidden > 0);
+  return targets.any_of(mlps) && dense;
+}
+
+/// A part that is trained whole has no adapters.
 void check_targets(const Job& job, Reasons& reasons) {
-  using enum AdapterTarget;
   const FineTuning& tuning = job.fine_tuning;
   const EnumSet<AdapterTarget>& targets = tuning.targets;
-  constexpr std::string_view path = "fine_tuning.targets";
-  if (!targets.any())
-    break_rule(reasons, "adapter-targets", path, "adapters stand beside no linear layer",
+  if (!any_adapter(job))
+    break_rule(reasons, "adapter-targets", targets_path, "adapters stand beside no linear layer",
                "fine_tuning.targets: [qkv, projection]");
-  if (targets.has(qkv) && targets_any(targets, {query, key, value}))
-    break_rule(reasons, "adapter-targets", path,
-               "qkv is one adapter beside query, key and value together; the others are one each",
-               "fine_tuning.targets: [qkv], or [query, key, value]");
-  if (targets.has(fc1) && targets_any(targets, {gate, up}))
-    break_rule(reasons, "adapter-targets", path,
-               "fc1 is one adapter beside gate and up together; the others are one each",
-               "fine_tuning.targets: [fc1], or [gate, up]");
-  if (targets.has(gate) && !job.model.gated_mlp)
-    break_rule(reasons, "adapter-targets", path,
-               fmt::format("{} has no gate in its MLP", job.model.name),
-               "fine_tuning.targets: [up]");
-  const bool attention = targets_any(targets, {qkv, query, key, value, projection});
-  const bool mlp = targets_any(targets, {fc1, gate, up, fc2});
-  if ((attention && tuning.trains(ModelPart::attention)) || (mlp && tuning.trains(ModelPart::mlp)))
+  check_fused(targets, reasons);
+  check_existing(job, reasons);
+  const auto doubled = [&](ModelPart part, const EnumSet<AdapterTarget>& of) {
+    return tuning.trains(part) && targets.any_of(of);
+  };
+  const EnumSet<AdapterTarget> attention{qkv,          query,      key,        value,
+                                         projection,   query_down, query_up,   key_value_down,
+                                         key_value_up, mixer_in,   mixer_qkvz, mixer_ba,
+                                         mixer_out};
+  const bool experts = tuning.trains(ModelPart::experts) && adapts_experts(job.model, tuning);
+  if (doubled(ModelPart::attention, attention) || experts ||
+      doubled(ModelPart::mlp, {fc1, gate, up, fc2, shared_gate}) ||
+      doubled(ModelPart::router, {router}))
     break_rule(reasons, "adapter-targets", "fine_tuning.trained",
                "adapters stand beside matrices that are trained themselves",
                "leave the part out of fine_tuning.trained, or its layers out of "
                "fine_tuning.targets");
 }
 
+/// Ranks that cut adapters have equal columns of them.
 void check_rank(const Job& job, Reasons& reasons) {
-  if (job.fine_tuning.rank % job.parallel.tensor == 0) return;
-  break_rule(reasons, "rank-divides-tensor", "fine_tuning.rank",
-             fmt::format("rank {} of the adapters is not divisible by parallel.tensor {}, which "
-                         "cuts them",
-                         job.fine_tuning.rank, job.parallel.tensor),
-             fmt::format("fine_tuning.rank: a multiple of {}", job.parallel.tensor));
+  const auto divides = [&](int ranks, std::string_view key) {
+    if (job.fine_tuning.rank % ranks == 0) return;
+    break_rule(reasons, "rank-divides-tensor", "fine_tuning.rank",
+               fmt::format("rank {} of the adapters is not divisible by {} {}, which cuts them",
+                           job.fine_tuning.rank, key, ranks),
+               fmt::format("fine_tuning.rank: a multiple of {}", ranks));
+  };
+  divides(job.parallel.tensor, "parallel.tensor");
+  if (adapts_experts(job.model, job.fine_tuning))
+    divides(job.parallel.expert_tensor_size(), "parallel.expert_tensor");
 }
 
 void check_trained(const Job& job, Reasons& reasons) {
@@ -85,27 +142,42 @@ void check_pairs(const Job& job, Reasons& reasons) {
              fmt::format("training.micro_batch: {}", job.training.micro_batch + 1));
 }
 
-void refuse_adapters(const Job& job, Reasons& reasons) {
-  using enum AdapterTarget;
+/// Adapters that are added to the experts' parameter, as PEFT does it.
+void refuse_merged(const Job& job, Reasons& reasons) {
   const FineTuning& tuning = job.fine_tuning;
-  if (job.model.mla && targets_any(tuning.targets, {qkv, query, key, value}))
-    refuse(reasons, "fine_tuning.targets",
-           "adapters beside the projections of latent attention are not modelled",
-           "fine_tuning.targets: [projection]");
-  if (job.model.is_hybrid())
+  constexpr std::string_view key = "fine_tuning.expert_adapters";
+  if (tuning.dropout > 0.0)
+    refuse(reasons, "fine_tuning.dropout",
+           "dropout before adapters that are merged into experts is not modelled: PEFT has none",
+           "fine_tuning.dropout: 0");
+  if (job.parallel.expert_tensor_size() > 1)
+    refuse(reasons, key, "adapters merged into experts that tensor ranks share are not modelled",
+           "fine_tuning.expert_adapters: per-expert");
+  if (!job.training.grouped_experts)
+    refuse(reasons, "training.grouped_experts",
+           "adapters merged anew for every expert of a loop are not modelled",
+           "training.grouped_experts: true");
+  if (tuning.packs_experts())
+    refuse(reasons, "fine_tuning.packed_experts",
+           "adapters merged into packed experts are not modelled: experts of one parameter stay "
+           "in 16 bits",
+           "fine_tuning.packed_experts: false");
+}
+
+void refuse_expert_adapters(const Job& job, Reasons& reasons) {
+  const FineTuning& tuning = job.fine_tuning;
+  if (!adapts_experts(job.model, tuning)) return;
+  const bool pairs = tuning.expert_adapters == ExpertAdapters::per_expert;
+  if (tuning.adapter == AdapterKind::dora && !pairs)
     refuse(reasons, "fine_tuning.adapter",
-           "adapters of hybrid models are not modelled: what stands beside the projections "
-           "of their mixers is the framework's choice",
-           "leave fine_tuning out");
-  if (job.model.moe && targets_any(tuning.targets, {fc1, gate, up, fc2}))
-    refuse(reasons, "fine_tuning.targets",
-           "adapters beside experts are not modelled: every expert has its own, or all of "
-           "a rank share one",
-           "fine_tuning.targets: [qkv, projection]");
-  if (tuning.adapter == AdapterKind::dora && job.parallel.tensor > 1)
-    refuse(reasons, "fine_tuning.adapter",
-           "norms of weights that tensor ranks share (DoRA) are not modelled",
-           "fine_tuning.adapter: lora, or parallel.tensor: 1");
+           fmt::format("magnitudes (DoRA) beside {} adapters of experts are not modelled",
+                       name_of(tuning.expert_adapters)),
+           "fine_tuning.expert_adapters: per-expert or none, or fine_tuning.adapter: lora");
+  if (tuning.expert_adapters == ExpertAdapters::merged) refuse_merged(job, reasons);
+}
+
+void refuse_adapters(const Job& job, Reasons& reasons) {
+  refuse_expert_adapters(job, reasons);
   if (job.memory.recompute.kind == RecomputeKind::selective &&
       job.memory.recompute.every_second_matmul)
     refuse(reasons, "memory.recompute.every_second_matmul",
@@ -119,9 +191,6 @@ void refuse_frozen(const Job& job, Reasons& reasons) {
     refuse(reasons, "parallel.processes",
            "frozen weights under torch.nn.DataParallel are not modelled",
            "parallel.processes: per-gpu");
-  if (job.model.mtp_layers > 0)
-    refuse(reasons, "fine_tuning", "frozen weights beside multi-token prediction are not modelled",
-           "a model without prediction modules");
   if (!tuning.packs_frozen()) return;
   const bool wide =
       job.training.precision == Precision::bf16 || job.training.precision == Precision::fp16;

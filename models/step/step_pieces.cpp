@@ -31,8 +31,9 @@ Job reference_job(const Job& job) {
   Job reference = job;
   reference.fine_tuning = FineTuning{};
   reference.fine_tuning.trained.emplace();
-  if (job.fine_tuning.reference == ReferenceKind::without_adapters)
-    reference.fine_tuning.frozen_format = job.fine_tuning.frozen_format;
+  if (job.fine_tuning.reference != ReferenceKind::without_adapters) return reference;
+  reference.fine_tuning.frozen_format = job.fine_tuning.frozen_format;
+  reference.fine_tuning.packed_experts = job.fine_tuning.packed_experts;
   return reference;
 }
 
@@ -63,8 +64,10 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
   constexpr double sixteen_bits = 2.0;
   const double less =
       tuning.packs_frozen() ? 1.0 - packed_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
+  const double less_experts = tuning.packs_experts() ? less : 0.0;
   return {held.dense - less * (held.dense_matrices - trained.dense_matrices),
-          held.experts - less * (held.experts - trained.experts), trained.dense, trained.experts};
+          held.experts - less_experts * (held.experts - trained.experts), trained.dense,
+          trained.experts};
 }
 
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
+#include "models/layers/adapter_layers.hpp"
 #include "models/layers/job_flops.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -205,6 +206,8 @@ std::string fine_tuning_text(const Job& job) {
     if (tuning.adapts())
       text += fmt::format(": {} of rank {} beside {}", name_of(tuning.adapter), tuning.rank,
                           targets_text(tuning.targets));
+    if (adapts_experts(job.model, tuning))
+      text += fmt::format(", {} for experts", name_of(tuning.expert_adapters));
     if (tuning.packs_frozen())
       text += fmt::format(", frozen weights in {}", name_of(tuning.frozen_format));
   }

@@ -140,8 +140,15 @@ void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
 void check_fine_tuning(const FieldValues& values, Diagnostics& diagnostics) {
   if (!values.has("fine_tuning.adapter")) return;
   if (values.choice<AdapterKind>("fine_tuning.adapter") == AdapterKind::none)
-    refuse_unused(values, {"fine_tuning.rank", "fine_tuning.targets", "fine_tuning.dropout"},
+    refuse_unused(values,
+                  {"fine_tuning.rank", "fine_tuning.targets", "fine_tuning.expert_adapters",
+                   "fine_tuning.dropout"},
                   "has no effect without adapters; leave it out, or write adapter: lora",
+                  diagnostics);
+  if (values.has("fine_tuning.frozen_format") &&
+      values.choice<FrozenFormat>("fine_tuning.frozen_format") == FrozenFormat::as_computed)
+    refuse_unused(values, {"fine_tuning.packed_experts"},
+                  "has no effect without packed weights; leave it out, or write frozen_format: nf4",
                   diagnostics);
   if (values.has("fine_tuning.objective") &&
       values.choice<Objective>("fine_tuning.objective") != Objective::preference)

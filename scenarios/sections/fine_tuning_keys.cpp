@@ -35,10 +35,25 @@ std::vector<SectionKey<FineTuning>> adapter_keys() {
               {.path = "fine_tuning.targets",
                .help = "Linear layers that have adapters: qkv, projection, fc1 and fc2 as "
                        "Megatron-Core fuses them, or query, key, value, gate and up one by one as "
-                       "Hugging Face has them (o_proj is projection, down_proj fc2); left out, qkv "
-                       "and projection.",
+                       "Hugging Face has them (o_proj is projection, down_proj fc2). Of latent "
+                       "attention query-down and query-up (query, where it has no latent vector), "
+                       "key-value-down and key-value-up; of mixers mixer-in and mixer-out, or "
+                       "mixer-qkvz and mixer-ba for mixer-in; of a mixture router and shared-gate. "
+                       "fc1, gate, up and fc2 are those of experts as well. Left out, qkv and "
+                       "projection.",
                .example = "[query, key, value, projection, gate, up, fc2]"},
               &FineTuning::targets)),
+      only_where<FineTuning>(
+          adapts,
+          with_default(
+              {.path = "fine_tuning.expert_adapters",
+               .help = "How fc1, gate, up and fc2 stand beside routed experts: per-expert, a pair "
+                       "of matrices for each; shared, one pair for all experts of a rank "
+                       "(Megatron-Bridge's grouped linear layers); merged, a pair for each whose "
+                       "product is added to the experts' parameter before every pass (PEFT's "
+                       "target_parameters); none, MLPs and shared experts alone have adapters.",
+               .example = "shared"},
+              &FineTuning::expert_adapters)),
       only_where<FineTuning>(
           adapts,
           with_default({.path = "fine_tuning.dropout",
@@ -68,6 +83,16 @@ std::vector<SectionKey<FineTuning>> frozen_keys() {
                "LLM.int8()). They are unpacked for every pass.",
            .example = "nf4-double"},
           &FineTuning::frozen_format),
+      only_where<FineTuning>(
+          [](const FineTuning& tuning) { return tuning.packs_frozen(); },
+          with_default(
+              {.path = "fine_tuning.packed_experts",
+               .help =
+                   "Whether routed experts rest packed as well: each a linear layer of its own; "
+                   "false where they are one parameter of three dimensions (GPT-OSS, and "
+                   "transformers from 5 on), which bitsandbytes leaves in 16 bits.",
+               .example = "false"},
+              &FineTuning::packed_experts)),
   };
 }
 

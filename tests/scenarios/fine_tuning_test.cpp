@@ -51,8 +51,8 @@ bool has(const std::string& text, const std::string& part) {
 TEST_CASE("keys of fine-tuning are read and written", "[scenarios][fine-tuning]") {
   const Scenario read = load_scenario_text(
       scenario("fine_tuning: {adapter: dora, rank: 8, targets: [query, gate, fc2], dropout: 0.05,\n"
-               "  trained: [norms], frozen_format: nf4-double, objective: preference,\n"
-               "  reference: without-adapters}\n"),
+               "  expert_adapters: none, trained: [norms], frozen_format: nf4-double,\n"
+               "  packed_experts: false, objective: preference, reference: without-adapters}\n"),
       "t.yaml", ".", {});
   const FineTuning& tuning = read.job.fine_tuning;
   CHECK(tuning.adapter == AdapterKind::dora);
@@ -63,6 +63,8 @@ TEST_CASE("keys of fine-tuning are read and written", "[scenarios][fine-tuning]"
   CHECK_FALSE(tuning.trains(ModelPart::mlp));
   CHECK(tuning.frozen_format == FrozenFormat::nf4_double);
   CHECK(tuning.reference == ReferenceKind::without_adapters);
+  CHECK(tuning.expert_adapters == ExpertAdapters::none);
+  CHECK_FALSE(tuning.packs_experts());
   const std::string text = fine_tuning_keys().text(tuning);
   CHECK(load_scenario_text(scenario(text), "t.yaml", ".", {}).job.fine_tuning == tuning);
   CHECK(fine_tuning_keys().text(FineTuning{}).empty());
@@ -70,6 +72,10 @@ TEST_CASE("keys of fine-tuning are read and written", "[scenarios][fine-tuning]"
 
 TEST_CASE("keys that decide nothing are refused at their line", "[scenarios][fine-tuning]") {
   CHECK(has(complaint(scenario("fine_tuning: {rank: 8}\n")), "no effect without adapters"));
+  CHECK(has(complaint(scenario("fine_tuning: {expert_adapters: shared}\n")),
+            "no effect without adapters"));
+  CHECK(has(complaint(scenario("fine_tuning: {adapter: lora, packed_experts: false}\n")),
+            "no effect without packed weights"));
   CHECK(has(complaint(scenario("fine_tuning: {adapter: lora, reference: copy}\n")),
             "objective: preference"));
   CHECK(has(complaint(scenario("fine_tuning: {adapter: lora, targets: [q_proj]}\n")), "t.yaml:7"));

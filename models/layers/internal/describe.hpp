@@ -33,7 +33,7 @@ struct NormRows {
 void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& model,
                    LayerDescription& layer);
 /// The norm before an MLP or experts.
-void describe_mlp_norm(const LlmShape& model, LayerDescription& layer);
+void describe_mlp_norm(LinearKind feeds, const LlmShape& model, LayerDescription& layer);
 /// The sum at a half's end, with its dropout.
 void describe_residual(std::string_view name, const LlmShape& model, LayerDescription& layer);
 

@@ -28,6 +28,7 @@ struct MixerProjection {
   double columns = 0.0;  ///< of a rank
   double biases = 0.0;
   double vectors = 0.0;  ///< parameters of the scan
+  double apart = 0.0;    ///< of the columns: those that Hugging Face projects to apart
 };
 void describe_mixer_input(const LlmShape& model, const MixerProjection& projection,
                           LayerDescription& layer);

@@ -78,10 +78,15 @@ struct LayerContext {
   double slower;           ///< products and attention at this site against the device profile's
 };
 
+/// What becomes of the gradient of a product's weights: nobody asks for it; it is made and handed
+/// on; or it is added to its sum in 32 bits.
+enum class WeightGradient : std::uint8_t { none, made, summed };
+[[nodiscard]] WeightGradient weight_gradient_of(const LayerOperator& op);
+
 /// A linear layer's product in its three passes; with quantised operands their casts are part of
-/// it. @param frozen nobody asks for its weights' gradient
+/// it.
 [[nodiscard]] GemmPasses product_times(const Gemm& gemm, Gathered gathered,
-                                       const LayerContext& context, bool frozen = false);
+                                       const LayerContext& context, WeightGradient gradient);
 
 struct LinearLayer {
   std::string_view name;
@@ -113,6 +118,15 @@ void add_gather(double width, double again, const GemmPasses& product, const Lay
                 OperatorSum& sum);
 void add_scatter(double width, double again, const GemmPasses& product, const LayerContext& context,
                  OperatorSum& sum);
+
+/// The product of an operator that every expert of the rank has: of all at once, or one after
+/// another.
+struct ExpertGemm {
+  Gemm gemm;            ///< of all experts or of one
+  double factor = 1.0;  ///< of its time: what grouping costs, or the number of experts
+  double products = 1.0;
+};
+[[nodiscard]] ExpertGemm expert_gemm(const LayerOperator& op, const LayerContext& context);
 
 /// One of the operators that fine-tuning adds to a layer.
 void add_adapter_operator(const LayerOperator& op, double again, const LayerContext& context,

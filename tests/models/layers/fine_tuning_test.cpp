@@ -46,12 +46,6 @@ MemoryBytes at_peak(const Job& job) {
   return account.at(MemoryPhase::backward_layer);
 }
 
-bool refuses(const Job& job, const std::string& key) {
-  const auto reasons = not_modelled(job);
-  return std::any_of(reasons.begin(), reasons.end(),
-                     [&](const Infeasible& reason) { return reason.key == key; });
-}
-
 bool breaks(const Job& job, const std::string& rule) {
   const auto reasons = broken_rules(job);
   return std::any_of(reasons.begin(), reasons.end(),
@@ -166,9 +160,6 @@ TEST_CASE("magnitudes of columns cost a norm of the weights", "[fine-tuning]") {
   job.fine_tuning.dropout = 0.1;  // the base's product once more
   CHECK(LayerCost{job}.layer().forward.compute - dora.forward.compute >
         0.05 * lora.forward.compute);
-  job.parallel.tensor = 8;
-  job.parallel.data = 1;
-  CHECK(refuses(job, "fine_tuning.adapter"));
 }
 
 TEST_CASE("a preference adds the reference's forward pass and its weights", "[fine-tuning]") {
