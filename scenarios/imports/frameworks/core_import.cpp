@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "models/layers/adapter_layers.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
@@ -149,6 +151,20 @@ std::optional<YamlNode> read_core_file(const ImportSource& source, std::vector<s
   return root;
 }
 
+namespace {
+
+/// Names that the model has no layer for match nothing there.
+void fit_adapters(const LlmShape& model, ImportedPlan& plan) {
+  FineTuning& fine = plan.job.fine_tuning;
+  if (!fine.adapts()) return;
+  if (const std::string missing = drop_missing_targets(model, fine.targets); !missing.empty())
+    plan.notes.assumed.push_back(
+        fmt::format("no adapters beside {}, which {} does not have", missing, model.name));
+  if (!adapts_experts(model, fine)) fine.expert_adapters = FineTuning{}.expert_adapters;
+}
+
+}  // namespace
+
 ImportedScenario import_core_run(CoreRun run, const CoreFramework& framework,
                                  const ImportSource& source, const PlanImportOptions& options,
                                  Diagnostics& diagnostics) {
@@ -195,6 +211,7 @@ ImportedScenario import_core_run(CoreRun run, const CoreFramework& framework,
   notes.stack = plan->notes.stack;
   plan->notes = std::move(notes);
   plan->job.fine_tuning = config.fine_tuning;
+  fit_adapters(shape ? *shape : plan->job.model, *plan);
   if (!run.recipe.empty()) plan->job.name = run.recipe;
   const bool changed =
       shape && !may_be_one_model(plan->job.model, *shape) && !config.shape_key.empty();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
 #include "scenarios/imports/frameworks/internal/core_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
@@ -14,22 +15,6 @@
 
 namespace foretrain::core {
 namespace {
-
-struct Target {
-  std::string_view module;
-  AdapterTarget target;
-};
-
-/// Linear layers as Megatron-Core and its adapters call them.
-constexpr auto adapter_targets = std::to_array<Target>({{"linear_qkv", AdapterTarget::qkv},
-                                                        {"linear_q", AdapterTarget::query},
-                                                        {"linear_k", AdapterTarget::key},
-                                                        {"linear_v", AdapterTarget::value},
-                                                        {"linear_proj", AdapterTarget::projection},
-                                                        {"linear_fc1", AdapterTarget::fc1},
-                                                        {"linear_fc1_gate", AdapterTarget::gate},
-                                                        {"linear_fc1_up", AdapterTarget::up},
-                                                        {"linear_fc2", AdapterTarget::fc2}});
 
 /// "float32", "torch.bfloat16" as --exp-avg-dtype has them.
 std::string short_dtype(const std::string& type) {
@@ -242,16 +227,12 @@ void CoreReader::read_optimizer() {
 void CoreReader::read_targets(const YamlNode& targets) {
   FineTuning& fine = config_.fine_tuning;
   fine.targets = {};
-  for (const YamlNode& item : targets.items) {
-    const auto known =
-        std::find_if(adapter_targets.begin(), adapter_targets.end(),
-                     [&](const Target& target) { return target.module == item.text; });
-    if (known != adapter_targets.end())
-      fine.targets.add(known->target);
+  for (const YamlNode& item : targets.items)
+    if (const auto target = megatron_target(item.text))
+      fine.targets.add(*target);
     else
       in_.refuse(groups_.adapter + ".target_modules",
                  in_quotes(item.text) + " is no linear layer of attention or MLP that is modelled");
-  }
 }
 
 void CoreReader::read_adapter() {
@@ -278,6 +259,10 @@ void CoreReader::read_adapter() {
     read_targets(*targets);
   else
     config_.assumed.emplace_back("adapters beside all linear layers, the class's default");
+  const bool shared = in_.truth({group + ".share_expert_adapters"}, true);
+  fine.expert_adapters = shared ? ExpertAdapters::shared : ExpertAdapters::per_expert;
+  if (in_.truth({group + ".normalize_moe_lora"}, false))
+    in_.refuse(group + ".normalize_moe_lora", "another rank beside experts is not modelled");
   if (!rank) config_.assumed.emplace_back("adapters of rank 32, the class's default");
 }
 

@@ -1,130 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adapters, frozen weights and objectives: PEFT's LoraConfig, TRL's ModelConfig, Axolotl,
 // LLaMA-Factory, ms-swift.
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <regex>
-
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
-namespace {
-
-struct Target {
-  std::string_view module;
-  AdapterTarget target;
-};
-
-/// Modules of transformers' Llama-like models.
-constexpr auto modules = std::to_array<Target>({{"q_proj", AdapterTarget::query},
-                                                {"k_proj", AdapterTarget::key},
-                                                {"v_proj", AdapterTarget::value},
-                                                {"qkv_proj", AdapterTarget::qkv},
-                                                {"o_proj", AdapterTarget::projection},
-                                                {"gate_proj", AdapterTarget::gate},
-                                                {"up_proj", AdapterTarget::up},
-                                                {"gate_up_proj", AdapterTarget::fc1},
-                                                {"down_proj", AdapterTarget::fc2}});
-
-const EnumSet<AdapterTarget> all_linear{
-    AdapterTarget::query, AdapterTarget::key, AdapterTarget::value, AdapterTarget::projection,
-    AdapterTarget::gate,  AdapterTarget::up,  AdapterTarget::fc2};
-
-/// A layer's modules as models of text and those with a tower beside it call them.
-constexpr auto layer_paths = std::to_array<std::string_view>(
-    {"model.layers.", "model.language_model.layers.", "language_model.model.layers.",
-     "model.text_model.layers.", "language_model.layers."});
-
-/// std::regex goes back where it failed: what could take it long is not tried.
-bool is_quick(const std::string& pattern) {
-  const auto choices = std::count_if(pattern.begin(), pattern.end(), [](char c) {
-    return c == '*' || c == '+' || c == '{' || c == '(' || c == '?';
-  });
-  const bool nested = pattern.find(")*") != std::string::npos ||
-                      pattern.find(")+") != std::string::npos ||
-                      pattern.find("){") != std::string::npos;
-  return pattern.size() <= 300 && choices <= 7 && !nested;
-}
-
-std::optional<std::regex> pattern_of(const std::string& text) {
-  if (!is_quick(text)) return std::nullopt;
-  try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::nosubs);
-  } catch (const std::regex_error&) {
-    return std::nullopt;
-  }
-}
-
-/// Modules of one layer that a pattern matches as a whole, as PEFT asks it.
-EnumSet<AdapterTarget> matches(const std::regex& pattern, int layer) {
-  EnumSet<AdapterTarget> found;
-  for (const std::string_view path : layer_paths)
-    for (const Target& known : modules) {
-      const bool attention = known.module.ends_with("v_proj") || known.module == "q_proj" ||
-                             known.module == "k_proj" || known.module == "o_proj";
-      const std::string name =
-          fmt::format("{}{}.{}.{}", path, layer, attention ? "self_attn" : "mlp", known.module);
-      if (std::regex_match(name, pattern)) found.add(known.target);
-    }
-  return found;
-}
-
-}  // namespace
-
-void TuningReader::add_target(const std::string& word, FineTuning& fine) {
-  if (word == "all-linear" || word == "all") {
-    fine.targets = all_linear;
-    return;
-  }
-  for (const Target& known : modules)
-    if (known.module == word) return fine.targets.add(known.target);
-  refuse(keys_.targets,
-         in_quotes(word) + " is no linear layer of attention or MLP that is modelled");
-}
-
-/// A pattern over the names of modules, with the same layers of every depth.
-void TuningReader::add_targets_of_pattern(const YamlNode& node, FineTuning& fine) {
-  if (node.text.find("vis") != std::string::npos || node.text.find("audio") != std::string::npos)
-    return refuse(keys_.targets, "names layers of a vision or audio tower, which is not modelled");
-  const auto pattern = pattern_of(node.text);
-  if (!pattern)
-    return refuse(keys_.targets, "is a pattern that is too long or unusual; list the modules");
-  const EnumSet<AdapterTarget> found = matches(*pattern, 0);
-  if (!found.any())
-    return refuse(keys_.targets, in_quotes(node.text) +
-                                     " matches no linear layer of attention or MLP that is "
-                                     "modelled");
-  for (const int layer : {1, 2, 3, 11})
-    if (!(matches(*pattern, layer) == found))
-      return refuse(keys_.targets, "matches other modules in layer " + std::to_string(layer) +
-                                       " than in the first, which is not modelled");
-  fine.targets = found;
-}
-
-void TuningReader::read_targets(bool lora, FineTuning& fine) {
-  const YamlNode* const written = in_.take_first(keys_.targets);
-  const bool pattern = written != nullptr && written->is_scalar() &&
-                       written->text.find_first_of("\\()[]|*+^$") != std::string::npos;
-  const std::vector<std::string> words =
-      pattern ? std::vector<std::string>{} : words_of(keys_.targets);
-  const bool all = !keys_.all_linear.empty() && in_.truth({keys_.all_linear}, false);
-  if (!lora) return;
-  fine.targets = {};
-  for (const std::string& word : words) add_target(word, fine);
-  if (pattern) return add_targets_of_pattern(*written, fine);
-  if (all) fine.targets = all_linear;
-  if (fine.targets.any()) return;
-  fine.targets = keys_.usual_all_linear
-                     ? all_linear
-                     : EnumSet<AdapterTarget>{AdapterTarget::query, AdapterTarget::value};
-  assume(keys_.usual_all_linear
-             ? fmt::format("adapters beside all linear layers, {}'s default", keys_.title)
-             : "adapters beside queries and values, PEFT's default for Llama");
-}
-
 void TuningReader::read_trained(FineTuning& fine) {
   EnumSet<ModelPart> parts;
   for (const std::string& word : words_of(keys_.trained_too))
@@ -218,16 +99,16 @@ void TuningReader::read_adapter() {
   const auto dropout = in_.number(keys_.dropout);
   const bool dora = in_.truth({"use_dora", "peft_use_dora"}, false);
   const std::string bias = in_.text({"bias", "lora_bias"}, "none");
-  const YamlNode* const some_layers = in_.take_first(
-      {"layers_to_transform", "peft_layers_to_transform", "rank_pattern", "layer_replication",
-       "target_parameters", "exclude_modules", "trainable_token_indices"});
+  const YamlNode* const some_layers =
+      in_.take_first({"layers_to_transform", "peft_layers_to_transform", "rank_pattern",
+                      "layer_replication", "exclude_modules", "trainable_token_indices"});
   read_frozen(lora, kind == "qlora", fine);
   read_targets(lora, fine);
   if (!lora) return;
   if (some_layers != nullptr &&
       (!some_layers->items.empty() || !some_layers->entries.empty() || !some_layers->text.empty()))
     refuse({"layers_to_transform", "peft_layers_to_transform", "rank_pattern", "layer_replication",
-            "target_parameters", "exclude_modules", "trainable_token_indices"},
+            "exclude_modules", "trainable_token_indices"},
            "adapters that differ by layer or stand beside other matrices are not modelled");
   if (bias != "none" && bias != "false")
     refuse({"bias", "lora_bias"}, "biases that are trained beside adapters are not modelled");
@@ -237,6 +118,7 @@ void TuningReader::read_adapter() {
   if (!rank) assume(fmt::format("rank {}, the default", fine.rank));
   if (!dropout && fine.dropout > 0.0)
     assume(fmt::format("dropout {} before the adapters, the default", fine.dropout));
+  fit_to_model(fine);
   read_trained(fine);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/inputs/cluster.hpp"
+#include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_files.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
@@ -69,10 +70,20 @@ class TuningReader {
   [[nodiscard]] bool loads_narrow();
   void read_master_weights();
 
-  // tuning_adapter.cpp
-  void add_target(const std::string& word, FineTuning& fine);
-  void add_targets_of_pattern(const YamlNode& node, FineTuning& fine);
+  // tuning_targets.cpp
+  /// The model's; null where none is known.
+  [[nodiscard]] const LlmShape* shape();
+  void read_words(const LlmShape& model, const std::vector<std::string>& words, FineTuning& fine);
+  void read_pattern(const LlmShape& model, const YamlNode& node, FineTuning& fine);
+  void take_found(const FoundTargets& found, FineTuning& fine);
+  void read_parameters(const LlmShape& model, const std::vector<std::string>& names,
+                       FineTuning& fine);
+  [[nodiscard]] std::vector<std::string> usual_targets();
   void read_targets(bool lora, FineTuning& fine);
+  void fit_to_model(FineTuning& fine);
+  void drop_prediction(const LlmShape& model);
+
+  // tuning_adapter.cpp
   void read_trained(FineTuning& fine);
   [[nodiscard]] bool adapts();
   /// How the base rests, by switches and bits alone.
@@ -112,6 +123,7 @@ class TuningReader {
   bool deepspeed_ = false;
   std::string trainer_;  ///< sft, dpo, grpo ...; empty: next tokens
   bool trl_ = false;     ///< TRL's arguments, since its defaults are others than the Trainer's
+  std::optional<LlmShape> shape_;
   std::optional<int> micro_, accumulation_;  ///< as the files say them
 };
 
