@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "models/inputs/recipe.hpp"
+#include "models/layers/adapter_layers.hpp"
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/exchange/internal/key_differences.hpp"
+#include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/tuning_keys.hpp"
 
 namespace foretrain {
@@ -70,7 +72,17 @@ constexpr auto module_names = std::to_array<std::pair<AdapterTarget, std::string
      {AdapterTarget::gate, "gate_proj"},
      {AdapterTarget::up, "up_proj"},
      {AdapterTarget::fc1, "gate_up_proj"},
-     {AdapterTarget::fc2, "down_proj"}});
+     {AdapterTarget::fc2, "down_proj"},
+     {AdapterTarget::query_down, "q_a_proj"},
+     {AdapterTarget::query_up, "q_b_proj"},
+     {AdapterTarget::key_value_down, "kv_a_proj_with_mqa"},
+     {AdapterTarget::key_value_up, "kv_b_proj"},
+     {AdapterTarget::mixer_in, "in_proj"},
+     {AdapterTarget::mixer_qkvz, "in_proj_qkvz"},
+     {AdapterTarget::mixer_ba, "in_proj_ba"},
+     {AdapterTarget::mixer_out, "out_proj"},
+     {AdapterTarget::router, "gate"},
+     {AdapterTarget::shared_gate, "shared_expert_gate"}});
 
 /// Writes one configuration; every member writes one group of its keys.
 class TuningWriter {
@@ -164,16 +176,32 @@ class TuningWriter {
   }
 
   void add_targets(const FineTuning& tuning) {
-    EnumSet<AdapterTarget> all{AdapterTarget::query,      AdapterTarget::key, AdapterTarget::value,
-                               AdapterTarget::projection, AdapterTarget::up,  AdapterTarget::fc2};
-    if (job_.model.gated_mlp) all.add(AdapterTarget::gate);
-    if (tuning.targets == all) return lines_.add(words_.all_linear);
+    refuse_experts(tuning);
+    const FoundTargets all =
+        found_targets(job_.model, [](const LinearModule& module) { return module.linear; });
+    if (tuning.targets == all.targets) return lines_.add(words_.all_linear);
     std::string names;
     for (const auto& [target, name] : module_names)
       if (tuning.targets.has(target)) names += (names.empty() ? "" : ", ") + std::string(name);
     const bool list = !is(TuningFramework::llamafactory);
     lines_.add(keys_.targets.back(), list ? "[" + names + "]" : names);
     book_.leave_out("names of other linear layers than Llama's, where the model has them");
+  }
+
+  /// Names of MLPs take experts where those are linear layers of their own, in a loop.
+  void refuse_experts(const FineTuning& tuning) {
+    const LlmShape& model = job_.model;
+    const bool fused = has_fused_experts(model);
+    const bool packed = tuning.packs_frozen() && model.moe;
+    book_.refuse_if(packed && tuning.packed_experts == fused, "fine_tuning.packed_experts");
+    if (!model.moe) return;
+    FineTuning beside = tuning;
+    beside.expert_adapters = ExpertAdapters::per_expert;
+    if (!adapts_experts(model, beside)) return;
+    const bool looped = tuning.expert_adapters == ExpertAdapters::per_expert && !fused &&
+                        !job_.training.grouped_experts;
+    const bool none = tuning.expert_adapters == ExpertAdapters::none && fused;
+    book_.refuse_if(!looped && !none, "fine_tuning.expert_adapters");
   }
 
   void add_frozen(const FineTuning& tuning) {
