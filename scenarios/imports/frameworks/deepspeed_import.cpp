@@ -177,6 +177,10 @@ void read_zero(TreeReader& in, Job& job) {
       device(in, "zero_optimization.offload_param.device", "zero_optimization.cpu_offload_params");
   if (states == "cpu") job.memory.offload = OffloadKind::optimizer;
   if (weights == "cpu") job.memory.offload = OffloadKind::optimizer_and_parameters;
+  if (weights == "cpu" && states != "cpu")
+    in.refuse("zero_optimization.offload_param.device",
+              "moves weights to the host and leaves the optimizer in the GPU, which is not "
+              "modelled: offload_optimizer as well");
   if (const auto share = in.number({"zero_optimization.offload_optimizer.ratio"});
       share && job.memory.offload != OffloadKind::none) {
     if (*share <= 0.0 || *share > 1.0)

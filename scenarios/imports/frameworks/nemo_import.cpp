@@ -39,6 +39,7 @@ constexpr auto renamed_values = std::to_array<Rename>({
     {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
     {"max_position_embeddings", "max-position-embeddings"},
     {"micro_batch_size", "micro-batch-size"},
+    {"moe_expert_capacity_factor", "moe-expert-capacity-factor"},
     {"moe_router_topk", "moe-router-topk"},
     {"moe_token_dispatcher_type", "moe-token-dispatcher-type"},
     {"num_attention_heads", "num-attention-heads"},
@@ -59,6 +60,10 @@ constexpr auto flags = std::to_array<Rename>({
     {"fp8_hybrid", "fp8-hybrid"},
     {"fp8_dot_product_attention", "fp8-dot-product-attention"},
     {"fp8_params", "fp8-param-gather"},
+    {"cross_entropy_loss_fusion", "cross-entropy-loss-fusion"},
+    {"deterministic_mode", "deterministic-mode"},
+    {"qkv_bias", "add-qkv-bias"},
+    {"moe_pad_expert_input_to_capacity", "moe-pad-expert-input-to-capacity"},
     {"moe_grouped_gemm", "moe-grouped-gemm"},
     {"overlap_p2p_comm", ""},
     {"sequence_parallel", "sequence-parallel"},
@@ -71,6 +76,9 @@ void read_values(TreeReader& in, MegatronArguments& arguments) {
     const YamlNode* node = in.take("model." + std::string(rename.key));
     if (node != nullptr) arguments[std::string(rename.argument)] = node->text;
   }
+  const auto stages = arguments.find("pipeline-model-parallel-size");
+  if (stages == arguments.end() || stages->second == "1")
+    arguments.erase("num-virtual-stages-per-pipeline-rank");
   for (const Rename& rename : flags)
     if (in.truth({"model." + std::string(rename.key)}, false) && !rename.argument.empty())
       arguments[std::string(rename.argument)] = "true";

@@ -31,6 +31,10 @@ constexpr auto flavors = std::to_array<Flavor>({
     {"llama3", "405b", "llama3.1-405b"},
     {"llama3", "1b", "llama3.2-1b"},
     {"llama3", "3b", "llama3.2-3b"},
+    {"llama4", "17bx16e", "llama4-scout"},
+    {"llama4", "17bx128e", "llama4-maverick"},
+    {"gpt_oss", "20b", "gpt-oss-20b"},
+    {"gpt_oss", "120b", "gpt-oss-120b"},
     {"deepseek_v3", "671b", "deepseek-v3"},
     {"deepseek_v3", "16b", "deepseek-v2-lite"},
 });
@@ -150,7 +154,7 @@ void read_torchtitan_training(TreeReader& in, Job& job, std::vector<std::string>
     assumed.emplace_back("AdamW with fp32 states, as torchtitan keeps them");
 }
 
-void read_float8(TreeReader& in, Job& job) {
+void read_float8(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
   bool eight = in.truth({"training.enable_float8_linear", "float8.enable_float8_linear",
                          "training.enable_fp8_linear"},
                         false);
@@ -170,6 +174,12 @@ void read_float8(TreeReader& in, Job& job) {
   // torchao finds scales in every pass, but for the delayed ones of 2024.
   const bool delayed = in.text({"float8.scaling_type_input"}, "dynamic") == "delayed";
   job.training.fp8_scaling = delayed ? Fp8Scaling::tensor : Fp8Scaling::current;
+  for (const char* key : {"float8.enable_fsdp_float8_all_gather",
+                          "quantize.linear.float8.enable_fsdp_float8_all_gather"})
+    if (in.truth({key}, false) && job.parallel.zero >= 2)
+      assumed.emplace_back(
+          "shards of weights travel in 16 bits: gathers in 8 bits (enable_fsdp_float8_all_gather) "
+          "are not modelled");
   if (recipe == "rowwise")
     job.training.fp8_scaling = Fp8Scaling::row;
   else if (recipe != "tensorwise")
@@ -269,7 +279,7 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
   Job& job = plan.job;
   read_schedule(in, job.parallel, plan.notes.assumed);
   read_torchtitan_training(in, job, plan.notes.assumed);
-  read_float8(in, job);
+  read_float8(in, job, plan.notes.assumed);
   read_recompute(in, job, plan.notes.assumed);
   job.communication.overlap.tensor = in.truth({"parallelism.enable_async_tensor_parallel",
                                                "experimental.enable_async_tensor_parallel"},

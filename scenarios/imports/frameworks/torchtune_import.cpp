@@ -12,6 +12,7 @@
 
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/hub_names.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -58,6 +59,8 @@ class TorchtuneReader {
     for (const CatalogEntry& entry : catalog_entries("models", load))
       if (plan_.model.empty() && std::find(names.begin(), names.end(), entry.name) != names.end())
         plan_.model = entry.name;
+    for (const std::string& name : names)
+      if (plan_.model.empty()) plan_.model = hub_model(name, options_.catalogs).name;
     if (plan_.model.empty())
       in_.refuse(
           "model._component_",
@@ -129,6 +132,8 @@ class TorchtuneReader {
       assume("paged states of the optimizer stay in the GPU as long as they fit");
     else if (name != "adamw" && name != "adam")
       in_.refuse("optimizer._component_", in_quotes(name) + " is not modelled");
+    if (in_.truth({"optimizer.fused"}, false))
+      job_.training.fused_kernels.add(FusedKernel::optimizer);
     if (in_.truth({"optimizer_in_bwd"}, false))
       in_.refuse("optimizer_in_bwd",
                  "frees every gradient once it is applied, which is not modelled");

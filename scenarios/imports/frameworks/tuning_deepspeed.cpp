@@ -2,6 +2,10 @@
 // DeepSpeed under the Trainer: its own JSON, the few keys of accelerate's deepspeed_config, or the
 // name of a file that a framework ships. Each becomes a DeepSpeed configuration that is read as
 // `import deepspeed` reads one.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
@@ -30,7 +34,37 @@ struct Written {
   const YamlNode* stage = nullptr;
   const YamlNode* states = nullptr;   ///< the device of offload_optimizer
   const YamlNode* weights = nullptr;  ///< that of offload_param
+  const YamlNode* overlap = nullptr;
 };
+
+/// A DeepSpeed file that a framework ships, as of 2025 and 2026.
+struct Shipped {
+  TuningFramework framework;
+  std::string_view name;  ///< how it begins
+  char stage;
+  bool states, weights;  ///< on the host
+  bool overlap;
+};
+using enum TuningFramework;
+
+constexpr auto shipped = std::to_array<Shipped>({
+    {axolotl, "zero1", '1', false, false, true},
+    {axolotl, "zero2", '2', true, false, true},
+    {axolotl, "zero3_bf16_cpuoffload_all", '3', true, true, true},
+    {axolotl, "zero3_bf16_cpuoffload_params", '3', false, true, true},
+    {axolotl, "zero3", '3', false, false, true},
+    {llamafactory, "ds_z0", '0', false, false, false},
+    {llamafactory, "ds_z2_offload", '2', true, false, false},
+    {llamafactory, "ds_z2_config", '2', false, false, false},
+    {llamafactory, "ds_z3_offload", '3', true, true, false},
+    {llamafactory, "ds_z3_config", '3', false, false, false},
+    {swift, "zero0", '0', false, false, false},
+    {swift, "zero1", '1', false, false, false},
+    {swift, "zero2_offload", '2', true, false, false},
+    {swift, "zero2", '2', false, false, false},
+    {swift, "zero3_offload", '3', true, true, false},
+    {swift, "zero3", '3', false, false, false},
+});
 
 /// The configuration that accelerate makes of its few keys: the rest is the Trainer's.
 YamlNode deepspeed_configuration(const Written& written) {
@@ -42,6 +76,7 @@ YamlNode deepspeed_configuration(const Written& written) {
   };
   add("offload_optimizer", written.states);
   add("offload_param", written.weights);
+  if (written.overlap != nullptr) zero.push_back({"overlap_comm", mark, *written.overlap});
   const YamlNode automatic = scalar("auto", mark);
   const YamlNode enabled = map_of({{"enabled", mark, automatic}}, mark);
   return map_of({{"zero_optimization", mark, map_of(std::move(zero), mark)},
@@ -76,10 +111,28 @@ bool TuningReader::uses_deepspeed() const {
          (typed && (type->text == "DEEPSPEED" || type->text == "deepspeed"));
 }
 
-/// Files that LLaMA-Factory, ms-swift and Axolotl ship say their stage in their names, and with
-/// "offload" move the optimizer to the host, at stage 3 the weights as well.
+/// What a shipped file says; others say their stage in their names, and with "offload" move the
+/// optimizer to the host, at stage 3 the weights as well.
 std::optional<YamlNode> TuningReader::deepspeed_of_name(const YamlNode& name) {
   std::string file = name.text.substr(name.text.find_last_of('/') + 1);
+  const auto is_this = [&](const Shipped& row) {
+    return row.framework == framework_ && file.starts_with(row.name);
+  };
+  if (const auto row = std::find_if(shipped.begin(), shipped.end(), is_this);
+      row != shipped.end()) {
+    const YamlNode digit = scalar(std::string(1, row->stage), name.mark);
+    const YamlNode host = scalar("cpu", name.mark);
+    const YamlNode overlap = scalar(row->overlap ? "true" : "false", name.mark);
+    assume(fmt::format("{} as {} ships it: ZeRO stage {}, {} on the host, gradients reduced {}",
+                       file, keys_.title, row->stage,
+                       row->states && row->weights ? "optimizer and weights"
+                       : row->states               ? "the optimizer"
+                       : row->weights              ? "weights"
+                                                   : "nothing",
+                       row->overlap ? "beside the backward pass" : "behind the backward pass"));
+    return deepspeed_configuration(
+        {&digit, row->states ? &host : nullptr, row->weights ? &host : nullptr, &overlap});
+  }
   const auto stage = stage_in(file);
   const bool partly = file.find("offload_param") != std::string::npos;
   if (!stage || partly) {
@@ -95,7 +148,7 @@ std::optional<YamlNode> TuningReader::deepspeed_of_name(const YamlNode& name) {
   assume(fmt::format("ZeRO stage {}{} by the name of {}, which is not beside this file", *stage,
                      away ? " with offload" : "", file));
   return deepspeed_configuration(
-      {&digit, away ? &host : nullptr, away && *stage == '3' ? &host : nullptr});
+      {&digit, away ? &host : nullptr, away && *stage == '3' ? &host : nullptr, nullptr});
 }
 
 void TuningReader::read_deepspeed(Diagnostics& diagnostics) {
@@ -104,7 +157,7 @@ void TuningReader::read_deepspeed(Diagnostics& diagnostics) {
   if (name == nullptr) name = file;
   Written written{in_.take("deepspeed_config.zero_stage"),
                   in_.take("deepspeed_config.offload_optimizer_device"),
-                  in_.take("deepspeed_config.offload_param_device")};
+                  in_.take("deepspeed_config.offload_param_device"), nullptr};
   if (!deepspeed_) {
     if (written.stage != nullptr)
       in_.refuse("deepspeed_config.zero_stage",

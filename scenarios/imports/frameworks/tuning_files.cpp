@@ -2,8 +2,11 @@
 #include "scenarios/imports/frameworks/internal/tuning_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,6 +59,23 @@ void merge(YamlNode& into, const YamlEntry& entry, const std::string& group,
         fmt::format("is {} here and {} in {}; give both files one value", shown(entry.value),
                     shown(known->value), known->value.mark.origin()));
   }
+}
+
+/// Arguments of known scripts that are others' by another name: PEFT's examples/sft, FastChat,
+/// Stanford's Alpaca and what grew from it.
+constexpr auto other_names = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"use_peft_lora", "use_peft"},
+     {"use_4bit_quantization", "load_in_4bit"},
+     {"use_8bit_quantization", "load_in_8bit"},
+     {"use_nested_quant", "use_bnb_nested_quant"},
+     {"bnb_4bit_quant_storage_dtype", "bnb_4bit_quant_storage"},
+     {"q_lora", "load_in_4bit"},
+     {"model_max_length", "max_seq_length"}});
+
+void rename_keys(YamlNode& root) {
+  for (YamlEntry& entry : root.entries)
+    for (const auto& [from, to] : other_names)
+      if (entry.key == from && root.find(to) == nullptr) entry.key = to;
 }
 
 bool is_deepspeed(const YamlNode& root) {
@@ -118,6 +138,39 @@ void find_deepspeed(TuningFiles& files, Diagnostics& diagnostics) {
     diagnostics.add(files.deepspeed->mark, "", "must be a map: a DeepSpeed configuration");
 }
 
+/// `fsdp_config: file.json`: the group that stands in another file.
+void find_fsdp(const std::vector<std::pair<std::string, std::string>>& beside, TuningFiles& files,
+               Diagnostics& diagnostics) {
+  const auto named =
+      std::find_if(files.root.entries.begin(), files.root.entries.end(), [](const YamlEntry& e) {
+        return e.key == "fsdp_config" && e.value.is_scalar() && e.value.text.ends_with(".json");
+      });
+  if (named == files.root.entries.end()) return;
+  const fs::path name = fs::path(named->value.text).filename();
+  const auto given = std::find_if(beside.begin(), beside.end(), [&](const auto& other) {
+    return fs::path(other.first).filename() == name;
+  });
+  const auto file = file_beside(named->value);
+  std::optional<YamlNode> group;
+  if (given != beside.end())
+    group = parse_yaml(given->second, given->first, tuning_limits, diagnostics);
+  else if (!file)
+    diagnostics.add(named->value.mark, "fsdp_config",
+                    "names the file " + in_quotes(named->value.text) +
+                        ", which is not beside this one; pass it as a further file");
+  else if (const auto text =
+               read_text_file(*file, file->string(), YamlLimits{}.file_bytes, diagnostics))
+    group = parse_yaml(*text, file->string(), tuning_limits, diagnostics);
+  if (group) named->value = std::move(*group);
+}
+
+/// Whether a further file is what `fsdp_config` of this one names.
+bool is_fsdp_file(const std::string& name, const YamlNode& root) {
+  const YamlNode* const named = root.find("fsdp_config");
+  return named != nullptr && named->is_scalar() &&
+         fs::path(named->text).filename() == fs::path(name).filename();
+}
+
 /// Arguments win over the files that a launch names.
 void add_launch(const ImportSource& source, const PlanImportOptions& options, TuningFiles& files,
                 Diagnostics& diagnostics) {
@@ -138,8 +191,11 @@ void add_launch(const ImportSource& source, const PlanImportOptions& options, Tu
     if (const auto text = read_text_file(*file, called, YamlLimits{}.file_bytes, diagnostics))
       add_file(*text, called, files, diagnostics);
   }
-  for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  for (const auto& [name, text] : options.beside)
+    if (!is_fsdp_file(name, launch->arguments)) add_file(text, name, files, diagnostics);
   merge_tree(files.root, launch->arguments);
+  files.megatron = launch->megatron;
+  files.trainer = launch->trainer;
   files.assumed = launch->assumed;
 }
 
@@ -154,8 +210,11 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
     add_launch(source, options, files, diagnostics);
   } else {
     add_file(source.text, source.name, files, diagnostics);
-    for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+    for (const auto& [name, text] : options.beside)
+      if (!is_fsdp_file(name, files.root)) add_file(text, name, files, diagnostics);
   }
+  rename_keys(files.root);
+  find_fsdp(options.beside, files, diagnostics);
   find_deepspeed(files, diagnostics);
   return files;
 }

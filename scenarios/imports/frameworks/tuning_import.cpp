@@ -2,39 +2,18 @@
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "models/layers/memory_parameters.hpp"
-#include "scenarios/catalog/catalog_listing.hpp"
+#include "scenarios/imports/frameworks/hub_names.hpp"
+#include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 
 namespace foretrain {
 namespace tuning {
-namespace {
-
-/// Letters and digits of a model's name, in lower case, without what names of instruction-tuned
-/// copies and publishers add.
-std::string plain(std::string name) {
-  name = name.substr(name.find_last_of('/') + 1);
-  std::string letters;
-  for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.')
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  for (const std::string_view word : {"meta", "instruct", "chat", "base", "it", "hf", "v0.3"}) {
-    const auto at = letters.find(word);
-    const bool ends = at + word.size() == letters.size();
-    if (at != std::string::npos && (ends || (at == 0 && word == "meta")))
-      letters.erase(at, word.size());
-  }
-  return letters;
-}
-
-}  // namespace
-
 /// TRL since its release 0.20 of 2025 recomputes, trains in bf16 and cuts rows at 1,024 tokens
 /// where nothing is said. Keys that it dropped, and those of transformers' own scripts, say
 /// otherwise.
@@ -112,17 +91,17 @@ void TuningReader::read_model(Diagnostics& diagnostics) {
     return;
   }
   std::string unknown;
-  LoadOptions load;
-  load.catalogs = options_.catalogs;
-  const auto entries =
-      options_.model.empty() ? catalog_entries("models", load) : std::vector<CatalogEntry>{};
   plan_.model = options_.model;
   for (const std::string_view key : keys_.model) {
-    const std::string name = in_.text({key});
-    if (name.empty()) continue;
-    unknown = name;
-    for (const CatalogEntry& entry : entries)
-      if (plan_.model.empty() && plain(entry.name) == plain(name)) plan_.model = entry.name;
+    const YamlNode* const node = in_.take(key);
+    if (node == nullptr || node->text.empty()) continue;
+    unknown = node->text;
+    if (const std::string packing = packed_otherwise(unknown); !packing.empty())
+      in_.refuse(key, "weights that rest in " + packing + " are not modelled");
+    if (!plan_.model.empty()) continue;
+    const HubModel found = hub_model(unknown, options_.catalogs);
+    plan_.model = found.name;
+    if (found.another) assume(fmt::format("{}, which has the shape of {}", found.name, unknown));
   }
   if (plan_.model.empty())
     diagnostics.add(Mark{}, std::string(keys_.model.front()),
@@ -162,6 +141,10 @@ void TuningReader::read_batch() {
   accumulation_ = batch_part(gathered, "gradient_accumulation_steps");
   if (!micro_) micro_ = options_.micro_batch;
   if (!accumulation_) accumulation_ = options_.accumulation;
+  // Axolotl's older batch of a GPU and step.
+  if (framework_ == TuningFramework::axolotl)
+    if (const auto step = in_.integer({"batch_size"}, 1, 100'000); step && micro_ && !accumulation_)
+      accumulation_ = std::max(1, *step / *micro_);
   if (!micro_)
     assume(fmt::format("micro-batches of {}, {}'s default; the source does not say (--micro-batch)",
                        keys_.usual_micro_batch, keys_.title));
@@ -231,13 +214,25 @@ std::optional<Precision> TuningReader::stated_precision() {
   return off || loaded == "float32" ? std::optional(Precision::fp32) : std::nullopt;
 }
 
-/// torchao's tensorwise float8 of Axolotl: linear layers in 8 bits, all else in bf16.
+/// Linear layers in 8 bits, all else in bf16: by torchao with scales of every pass, or by
+/// Transformer Engine with those of passes before, accelerate's choice where it is there.
 bool TuningReader::trains_in_eight_bits() {
-  const char* const other = "fp8 through accelerate is not modelled";
-  if (in_.text({"mixed_precision"}) == "fp8") in_.refuse("mixed_precision", other);
-  if (framework_ == TuningFramework::axolotl) return in_.truth({"fp8"}, false);
-  refuse_if_on({"fp8"}, other);
-  return false;
+  const Keys backends{"fp8_config.backend", "fp8_config.fp8_backend", "fp8_backend"};
+  const std::string backend = in_.text(backends);
+  const bool automatic = backend.empty() || backend == "auto";
+  const bool mixed = in_.text({"mixed_precision"}) == "fp8";
+  const bool eight = in_.truth({"fp8"}, false) || mixed;
+  const bool gathers = in_.truth(
+      {"fp8_enable_fsdp_float8_all_gather", "fp8_config.enable_fsdp_float8_all_gather"}, false);
+  if (!eight) return false;
+  const bool engine = backend == "te" || (automatic && mixed);
+  if (!automatic && backend != "te" && backend != "ao" && backend != "torchao")
+    refuse(backends, in_quotes(backend) + " is not modelled: AO (torchao), TE");
+  job_.training.fp8_scaling = engine ? Fp8Scaling::tensor : Fp8Scaling::current;
+  if (engine && backend.empty())
+    assume("8 bits by Transformer Engine, which accelerate takes where it finds it");
+  if (gathers) assume("shards of weights travel in 16 bits: gathers in 8 bits are not modelled");
+  return true;
 }
 
 void TuningReader::read_precision(const Host& host) {
@@ -245,10 +240,7 @@ void TuningReader::read_precision(const Host& host) {
   const bool automatic = in_.text({"bf16"}) == "auto" && in_.text({"fp16"}) != "true";
   auto precision = stated_precision();
   if (automatic && !ampere) precision = Precision::fp16;
-  if (trains_in_eight_bits()) {
-    precision = Precision::fp8;
-    job_.training.fp8_scaling = Fp8Scaling::current;
-  }
+  if (trains_in_eight_bits()) precision = Precision::fp8;
   if (!precision) precision = options_.precision;
   if (!precision && (keys_.usual_half || (trl_ && ampere))) {
     precision = ampere ? Precision::bf16 : Precision::fp16;
@@ -305,6 +297,8 @@ ImportedScenario import_tuning(TuningFramework framework, const ImportSource& so
   const tuning::TuningFiles files = tuning::tuning_files(source, options, diagnostics);
   const auto host = import_host(options, diagnostics);
   diagnostics.throw_if_any();
+  if (files.megatron)
+    return import_swift_megatron(files.root, files.assumed, source, options, diagnostics);
   TreeReader in(files.root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();

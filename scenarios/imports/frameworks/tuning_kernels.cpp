@@ -90,7 +90,8 @@ void TuningReader::read_attention() {
     eager = eager || kernel == "eager" || kernel == "disabled";
   }
   if (eager) job_.memory.attention = AttentionKind::unfused;
-  for (const char* key : {"flash_attention", "sdp_attention", "xformers_attention"})
+  for (const char* key :
+       {"flash_attention", "sdp_attention", "xformers_attention", "use_flash_attn"})
     (void)in_.truth({key}, false);
   for (const char* key : {"s2_attention", "shift_attn", "sage_attention"})
     refuse_if_on({key}, "is not modelled");
@@ -160,6 +161,13 @@ void TuningReader::choose_profile() {
 
 void TuningReader::read_rest() {
   refuse_if_on({"use_cpu", "no_cuda", "use_ipex"}, "trains without GPUs, which is not modelled");
+  const bool trains = in_.truth({"do_train"}, false);
+  if (!trains) refuse_if_on({"do_predict"}, "answers, and do_train is not set: nothing is trained");
+  const Keys experts{"experts_implementation", "experts_impl"};
+  const std::string kernel = in_.text(experts, "grouped_mm");
+  job_.training.grouped_experts = kernel != "eager";
+  if (kernel != "eager" && kernel != "grouped_mm")
+    refuse(experts, in_quotes(kernel) + " is not modelled: grouped_mm, eager");
   for (const char* key :
        {"freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"})
     if (!in_.truth({key}, true))

@@ -80,7 +80,7 @@ TuningKeys swift_keys() {
   return {.title = "ms-swift",
           .model = {"model", "model_id_or_path"},
           .sequence = {"max_length"},
-          .micro_batch = {"per_device_train_batch_size"},
+          .micro_batch = {"per_device_train_batch_size", "batch_size"},
           .usual_micro_batch = 1,
           .accumulation = {"gradient_accumulation_steps"},
           .packing = {"packing"},
@@ -89,15 +89,15 @@ TuningKeys swift_keys() {
           .checkpointing = {"gradient_checkpointing"},
           .checkpoints = true,
           .usual_half = true,  // torch_dtype of the model's config.json
-          .adapter = {"train_type", "tuner_type"},
+          .adapter = {"train_type", "tuner_type", "sft_type"},
           .usual_adapter = true,
           .rank = {"lora_rank"},
-          .dropout = {"lora_dropout"},
+          .dropout = {"lora_dropout", "lora_dropout_p"},
           .usual_dropout = 0.05,
-          .targets = {"target_modules", "target_regex"},
+          .targets = {"target_modules", "target_regex", "lora_target_modules"},
           .usual_all_linear = true,
           .trained_too = {"modules_to_save"},
-          .bits = {"quant_bits"},
+          .bits = {"quant_bits", "quantization_bit"},
           .double_scales = {"bnb_4bit_use_double_quant"},
           .objective = {"rlhf_type"}};
 }

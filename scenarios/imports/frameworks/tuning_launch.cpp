@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
@@ -24,6 +28,7 @@ struct Program {
 
 constexpr auto programs =
     std::to_array<Program>({{"swift", " sft pt rlhf "},
+                            {"megatron", " sft pt rlhf "},
                             {"trl", " sft dpo grpo kto reward rloo orpo cpo "},
                             {"llamafactory-cli", " train "},
                             {"axolotl", " train "}});
@@ -31,6 +36,27 @@ constexpr auto programs =
 /// Launchers whose own options stand before those of the script.
 constexpr auto launchers = std::to_array<std::string_view>(
     {"accelerate", "accelerate-launch", "torchrun", "deepspeed", "python", "python3"});
+
+/// Trainers of TRL by a piece of their scripts' names, the more particular first: "dpo_vlm.py".
+constexpr auto trainers = std::to_array<Program>({{"online", "online_dpo"},
+                                                  {"nash", "nash_md"},
+                                                  {"xpo", "xpo"},
+                                                  {"gkd", "gkd"},
+                                                  {"gold", "gold"},
+                                                  {"distillation", "distillation"},
+                                                  {"prm", "prm"},
+                                                  {"tpo", "tpo"},
+                                                  {"bco", "bco"},
+                                                  {"kto", "kto"},
+                                                  {"ppo", "ppo"},
+                                                  {"rloo", "rloo"},
+                                                  {"gspo", "grpo"},
+                                                  {"grpo", "grpo"},
+                                                  {"orpo", "orpo"},
+                                                  {"cpo", "cpo"},
+                                                  {"mpo", "dpo"},
+                                                  {"dpo", "dpo"},
+                                                  {"reward", "reward"}});
 
 bool is_program(const std::string& word, std::string_view name) {
   return word == name || (word.ends_with(name) && word[word.size() - name.size() - 1] == '/');
@@ -50,16 +76,26 @@ bool is_script_name(const std::string& word) {
   return word.ends_with(".py") && word.find('=') == std::string::npos && !word.starts_with('-');
 }
 
+bool is_launcher(const std::string& word) {
+  return std::any_of(launchers.begin(), launchers.end(),
+                     [&](std::string_view name) { return is_program(word, name); });
+}
+
+/// Where the launcher of the training stands: behind the last "--" of a program that submits it.
+std::optional<std::size_t> launcher_of(const std::vector<std::string>& words) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    if (is_launcher(words[i]) && (!found || words[i - 1] == "--")) found = i;
+  return found;
+}
+
 /// The first word behind `train.py`, or behind `-m package.train`.
 std::optional<std::size_t> behind_script(const std::vector<std::string>& words) {
-  const auto started = std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return std::any_of(launchers.begin(), launchers.end(),
-                       [&](std::string_view name) { return is_program(word, name); });
-  });
-  if (!started) return std::nullopt;
-  for (std::size_t i = 0; i < words.size(); ++i)
+  const auto launcher = launcher_of(words);
+  if (!launcher) return std::nullopt;
+  for (std::size_t i = *launcher; i < words.size(); ++i)
     if (is_script_name(words[i])) return i + 1;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i)
+  for (std::size_t i = *launcher; i + 1 < words.size(); ++i)
     if ((words[i] == "-m" || words[i] == "--module") &&
         !words[i + 1].starts_with("torch.distributed") && !words[i + 1].starts_with("accelerate"))
       return i + 2;
@@ -95,6 +131,7 @@ class LaunchReader {
     words_ = launch.before;
     words_.insert(words_.end(), launch.words.begin(), launch.words.end());
     start_ = arguments_start(words_).value_or(0);
+    result_.megatron = start_ >= 2 && is_program(words_[start_ - 2], "megatron");
   }
 
   TuningLaunch take() {
@@ -107,6 +144,9 @@ class LaunchReader {
     if (accelerates) put_accelerate({accelerate + 1, script - 1});
     put_size(accelerates);
     put_objective();
+    if (start_ > 0) put_trainer(words_[start_ - 1]);
+    for (const char* pixels : {"MAX_PIXELS", "VIDEO_MAX_PIXELS", "FPS_MAX_FRAMES"})
+      if (launch_.variables.count(pixels) > 0) put("max_pixels", launch_.variables.at(pixels));
     return std::move(result_);
   }
 
@@ -135,7 +175,7 @@ class LaunchReader {
       std::replace(name.begin(), name.end(), '-', '_');
       if (name == "config" && names_file(text))
         add_file(text);
-      else if (name.starts_with("no_") && text == "true" && name != "no_cuda")
+      else if (name.starts_with("no_") && text == "true" && name != "no_cuda" && !result_.megatron)
         put(name.substr(3), "false");
       else
         put(name, text);
@@ -206,11 +246,25 @@ class LaunchReader {
       put("num_processes", std::to_string(*launch_.size.gpus));
   }
 
+  /// Names of scripts tell the trainer, "scripts/dpo.py"; plain fine-tuning is what is left.
+  void put_trainer(const std::string& script) {
+    std::string piece;
+    std::string known;
+    for (const char c : script.substr(script.find_last_of('/') + 1) + ".") {
+      const bool letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+      if (letter) piece += c;
+      if (!letter) known += " " + std::exchange(piece, {}) + " ";
+    }
+    for (const Program& trainer : trainers)
+      if (result_.trainer.empty() && known.find(fmt::format(" {} ", trainer.name)) != known.npos)
+        result_.trainer = trainer.verbs;
+  }
+
   /// `swift rlhf` without a type is DPO; `trl dpo` names its trainer.
   void put_objective() {
     for (std::size_t i = 0; i + 1 < start_; ++i) {
-      if (is_program(words_[i], "swift") && words_[i + 1] == "rlhf" &&
-          node_at(result_.arguments, "rlhf_type") == nullptr)
+      const bool swift = is_program(words_[i], "swift") || result_.megatron;
+      if (swift && words_[i + 1] == "rlhf" && node_at(result_.arguments, "rlhf_type") == nullptr)
         put("rlhf_type", "dpo");
       if (is_program(words_[i], "trl")) put("trainer", words_[i + 1]);
     }

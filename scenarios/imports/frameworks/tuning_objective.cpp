@@ -94,6 +94,7 @@ std::string TuningReader::trl_trainer() {
 
 void TuningReader::read_trainer() {
   trainer_ = in_.text(keys_.objective);
+  if (trainer_.empty() && framework_ == TuningFramework::transformers) trainer_ = files_.trainer;
   if (trainer_.empty() && framework_ == TuningFramework::transformers) trainer_ = trl_trainer();
   if (framework_ == TuningFramework::axolotl && in_.truth({"reward_model"}, false)) trainer_ = "rm";
   if (trainer_ == "rm" || trainer_ == "reward") {

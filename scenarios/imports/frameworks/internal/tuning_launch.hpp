@@ -14,6 +14,8 @@ namespace foretrain::tuning {
 struct TuningLaunch {
   YamlNode arguments;                ///< with accelerate's own, and the size that a launcher states
   std::vector<YamlNode> files;       ///< names of further files, in the order of the words
+  bool megatron = false;             ///< `megatron sft` of ms-swift
+  std::string trainer;               ///< of TRL, as the script that is started is called
   std::vector<std::string> assumed;  ///< sentences
 };
 

@@ -198,6 +198,8 @@ const Pairs& excuses() {
       {"eval_batch_size", "evaluation"},
       {"eval_accumulation_steps", "evaluation"},
       {"dataset_batch_size", "of tokenising, before training"},
+      {"checkpointing_steps", "saves to disk, not activations"},
+      {"bnb_4bit_comp_dtype", "the training precision decides what is multiplied"},
       {"bnb_4bit_compute_dtype", "the training precision decides what is multiplied"},
       {"bnb_4bit_quant_storage", "how 4-bit bytes are wrapped; their number is the same"},
       {"bnb_4bit_quant_type", "nf4 and fp4 have the same size and the same kernels"},

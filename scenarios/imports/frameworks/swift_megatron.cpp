@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and defaults: ms-swift's swift/megatron/arguments/megatron_args.py, as of August 2026.
+#include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/catalog/catalog.hpp"
+#include "scenarios/imports/frameworks/core_config.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/hub_names.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/megatron/megatron_import.hpp"
+#include "scenarios/imports/megatron/megatron_shape.hpp"
+
+namespace foretrain {
+namespace {
+
+struct Argument {
+  std::string_view name, value;
+};
+
+/// What ms-swift gives Megatron-Core where a line does not say otherwise.
+constexpr auto usual_arguments = std::to_array<Argument>({
+    {"attention-backend", "flash"},
+    {"attention-dropout", "0.0"},
+    {"cross-entropy-loss-fusion", "true"},
+    {"global-batch-size", "16"},
+    {"hidden-dropout", "0.0"},
+    {"micro-batch-size", "1"},
+    {"no-create-attention-mask-in-dataloader", "true"},
+    {"no-rope-fusion", "true"},
+    {"recompute-granularity", "selective"},
+    {"use-distributed-optimizer", "true"},
+});
+constexpr auto usual_of_experts = std::to_array<Argument>({
+    {"expert-tensor-parallel-size", "1"},
+    {"moe-grouped-gemm", "true"},
+    {"moe-router-dtype", "fp32"},
+    {"moe-token-dispatcher-type", "alltoall"},
+});
+
+/// Switches that ms-swift has on and Megatron-LM has a word against.
+constexpr auto switched_off = std::to_array<Argument>({
+    {"apply_rope_fusion", "no-rope-fusion"},
+    {"bias_activation_fusion", "no-bias-swiglu-fusion"},
+    {"bias_dropout_fusion", "no-bias-dropout-fusion"},
+    {"gradient_accumulation_fusion", "no-gradient-accumulation-fusion"},
+    {"masked_softmax_fusion", "no-masked-softmax-fusion"},
+    {"overlap_p2p_comm", "no-overlap-p2p-communication"},
+});
+
+/// Arguments that Megatron-LM reads only where others ask for them.
+constexpr auto asked_at_times =
+    std::to_array<std::string_view>({"account-for-embedding-in-pipeline-split",
+                                     "account-for-loss-in-pipeline-split",
+                                     "decoder-first-pipeline-num-layers",
+                                     "decoder-last-pipeline-num-layers",
+                                     "exp-avg-dtype",
+                                     "exp-avg-sq-dtype",
+                                     "fp4-format",
+                                     "fp4-param-gather",
+                                     "fp4-recipe",
+                                     "fp8-format",
+                                     "fp8-param-gather",
+                                     "fp8-recipe",
+                                     "main-grads-dtype",
+                                     "main-params-dtype",
+                                     "microbatch-group-size-per-virtual-pipeline-stage",
+                                     "moe-expert-capacity-factor",
+                                     "moe-pad-expert-input-to-capacity",
+                                     "mtp-num-layers",
+                                     "num-virtual-stages-per-pipeline-rank",
+                                     "optimizer-offload-fraction",
+                                     "overlap-grad-reduce",
+                                     "overlap-param-gather",
+                                     "recompute-method",
+                                     "recompute-modules",
+                                     "recompute-num-layers",
+                                     "tp-comm-overlap",
+                                     "train-iters"});
+
+/// What ms-swift calls them.
+constexpr auto renamed_arguments = std::to_array<Argument>(
+    {{"microbatch_group_size_per_vp_stage", "microbatch-group-size-per-virtual-pipeline-stage"},
+     {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"}});
+
+std::string core_name(const std::string& key) {
+  for (const Argument& renamed : renamed_arguments)
+    if (renamed.name == key) return std::string(renamed.value);
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+bool passes_on(const std::string& name) {
+  const std::vector<std::string>& known = known_megatron_arguments();
+  return !name.starts_with("model") &&
+         (std::binary_search(known.begin(), known.end(), name) ||
+          std::find(asked_at_times.begin(), asked_at_times.end(), name) != asked_at_times.end());
+}
+
+struct CoreModule {
+  std::string_view name;
+  AdapterTarget target;
+};
+constexpr auto core_modules = std::to_array<CoreModule>({{"linear_qkv", AdapterTarget::qkv},
+                                                         {"linear_proj", AdapterTarget::projection},
+                                                         {"linear_fc1", AdapterTarget::fc1},
+                                                         {"linear_fc2", AdapterTarget::fc2}});
+
+class SwiftMegatronReader {
+ public:
+  SwiftMegatronReader(const YamlNode& root, const PlanImportOptions& options, TreeReader& in,
+                      MegatronSource& found)
+      : root_{root}, options_{options}, in_{in}, found_{found} {}
+
+  void read(Diagnostics& diagnostics) {
+    read_model(diagnostics);
+    read_size();
+    for (const Argument& usual : usual_arguments) put(usual.name, std::string(usual.value));
+    if (shape_ && shape_->moe)
+      for (const Argument& usual : usual_of_experts) put(usual.name, std::string(usual.value));
+    read_precision();
+    read_arguments();
+    read_sequence();
+    read_adapter();
+    read_objective();
+    in_.harmless_group("swift-megatron");
+    in_.harmless(Framework::swift);
+  }
+
+  void finish(ImportedPlan& plan) const {
+    plan.job.fine_tuning = fine_;
+    if (pairs_) {
+      plan.job.training.micro_batch *= 2;
+      plan.job.training.global_batch *= 2;
+      plan.notes.assumed.emplace_back("batches count pairs of answers: two sequences each");
+    }
+    if (!shape_) return;
+    plan.job.model = *shape_;
+    plan.model = model_;
+  }
+
+ private:
+  void put(std::string_view name, std::string value) {
+    found_.arguments[std::string(name)] = std::move(value);
+  }
+  void assume(std::string sentence) { found_.assumed.push_back(std::move(sentence)); }
+
+  void read_model(Diagnostics& diagnostics) {
+    const YamlNode* const node = in_.take("model");
+    const std::string id = node == nullptr ? std::string() : node->text;
+    if (const std::string packing = packed_otherwise(id); !packing.empty())
+      in_.refuse("model", "weights that rest in " + packing + " are not modelled");
+    const HubModel known =
+        options_.model.empty() ? hub_model(id, options_.catalogs) : HubModel{options_.model};
+    model_ = known.name;
+    if (known.another) assume(fmt::format("{}, which has the shape of {}", known.name, id));
+    if (model_.empty())
+      return in_.refuse("model", in_quotes(id) +
+                                     " is no model of the catalog; give --model NAME, or the path "
+                                     "of a model or config.json");
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{options_.catalogs, ".", diagnostics, files, values};
+    const Mark place{std::make_shared<const std::string>("--model"), 0, 0};
+    shape_ = load_model({model_, "model", place}, context);
+    if (shape_) found_.arguments = megatron_shape_arguments(*shape_);
+  }
+
+  void read_size() {
+    found_.size.gpus = in_.integer({"num_processes"}, 1, 1'000'000);
+    const auto nodes = in_.integer({"num_machines"}, 1, 1'000'000);
+    if (!found_.size.gpus) found_.size.nodes = nodes;
+  }
+
+  void read_precision() {
+    const std::string type = in_.text({"torch_dtype"}, "bfloat16");
+    const bool half = type == "float16" || type == "fp16";
+    if (type != "float32" && type != "fp32") put(half ? "fp16" : "bf16", "true");
+  }
+
+  /// Arguments of Megatron-LM's, a switch by its value.
+  void read_arguments() {
+    for (const YamlEntry& entry : root_.entries) {
+      const std::string name = core_name(entry.key);
+      const std::string text = lower_case(entry.value.text);
+      const auto off =
+          std::find_if(switched_off.begin(), switched_off.end(),
+                       [&](const Argument& argument) { return argument.name == entry.key; });
+      if (off != switched_off.end()) {
+        if (in_.truth({entry.key}, true))
+          found_.arguments.erase(std::string(off->value));
+        else
+          put(off->value, "true");
+      } else if (passes_on(name) && in_.take(entry.key) != nullptr) {
+        found_.keys[name] = entry.key;
+        if (text == "false" || text == "none")
+          found_.arguments.erase(name);
+        else
+          put(name, text == "true" ? text : entry.value.text);
+      }
+    }
+    if (!in_.truth({"sequence_parallel"}, false) ||
+        in_.integer({"tensor_model_parallel_size"}, 1, 10'000).value_or(1) == 1)
+      found_.arguments.erase("sequence-parallel");
+    if (in_.text({"recompute_granularity"}, "selective") == "selective" &&
+        found_.arguments.count("recompute-modules") == 0)
+      assume("the attention is recomputed, ms-swift's default (recompute_granularity)");
+  }
+
+  void read_sequence() {
+    const auto rows = in_.integer({"max_length"}, 1, 100'000'000);
+    const auto tokens = options_.sequence ? options_.sequence : rows;
+    if (!tokens) in_.refuse("max_length", "is not set; give the tokens of a row with --sequence N");
+    int length = tokens.value_or(1);
+    if (in_.text({"rlhf_type"}) == "grpo" && !options_.sequence) {
+      const int answer = in_.integer({"max_completion_length"}, 1, 100'000'000).value_or(512);
+      assume(fmt::format("rows of {} tokens: prompts of {} and answers of {} (--sequence)",
+                         length + answer, length, answer));
+      length += answer;
+    }
+    put("seq-length", std::to_string(length));
+    const bool packs = in_.truth({"packing"}, false);
+    assume(packs ? "every row is one sample: the source does not say how long samples are "
+                   "(training.samples)"
+                 : "rows are full: the source does not say how long samples are "
+                   "(training.samples)");
+  }
+
+  void read_adapter() {
+    const std::string tuner = in_.text({"tuner_type", "train_type"}, "full");
+    const auto rank = in_.integer({"lora_rank"}, 1, 65536);
+    const auto dropout = in_.number({"lora_dropout"});
+    const std::string targets = in_.text({"target_modules"}, "all-linear");
+    if (tuner == "full") return;
+    if (tuner != "lora")
+      return in_.refuse("tuner_type", in_quotes(tuner) + " is not modelled: full, lora");
+    fine_.adapter = AdapterKind::lora;
+    fine_.rank = rank.value_or(8);
+    fine_.dropout = dropout.value_or(0.05);
+    fine_.targets = {};
+    for (const CoreModule& module : core_modules)
+      if (targets == "all-linear" || targets.find(module.name) != std::string::npos)
+        fine_.targets.add(module.target);
+    if (!fine_.targets.any())
+      in_.refuse("target_modules", in_quotes(targets) +
+                                       " names no layer that is modelled: "
+                                       "all-linear, linear_qkv, linear_proj, "
+                                       "linear_fc1, linear_fc2");
+    if (!rank) assume("adapters of rank 8, ms-swift's default");
+    if (!dropout) assume("dropout 0.05 before the adapters, ms-swift's default");
+  }
+
+  void read_objective() {
+    const std::string type = in_.text({"rlhf_type"});
+    const std::string task = in_.text({"task_type"}, "causal_lm");
+    if (task != "causal_lm")
+      in_.refuse("task_type", in_quotes(task) + " has another head, which is not modelled");
+    for (const char* key : {"freeze_vit", "freeze_aligner"})
+      if (!in_.truth({key}, true)) in_.refuse(key, "false trains a vision tower: not modelled");
+    if (type.empty()) return;
+    if (type == "grpo") return read_generation();
+    if (type != "dpo" && type != "rm")
+      return in_.refuse("rlhf_type",
+                        in_quotes(type) + " is not modelled over Megatron: dpo, rm, grpo");
+    pairs_ = true;
+    (void)in_.text({"loss_type"});
+    fine_.objective = type == "rm" ? Objective::reward : Objective::preference;
+    fine_.reference = reference();
+    if (in_.truth({"reference_free"}, false)) fine_.reference = ReferenceKind::precomputed;
+  }
+
+  [[nodiscard]] ReferenceKind reference() const {
+    return fine_.adapts() ? ReferenceKind::without_adapters : ReferenceKind::copy;
+  }
+
+  /// A batch counts answers; the model as it was is a reference where beta is above zero.
+  void read_generation() {
+    if (in_.number({"beta"}).value_or(0.04) > 0.0) {
+      fine_.objective = Objective::preference;
+      fine_.reference = reference();
+    }
+    assume(
+        "GRPO's training part alone: generating answers, scoring them and the pass of the older "
+        "policy take time and memory beside this forecast");
+    for (const char* key : {"use_vllm", "vllm_mode", "vllm_gpu_memory_utilization",
+                            "offload_bridge", "router_replay_mode"})
+      (void)in_.text({key});
+    in_.harmless_group("generation");
+  }
+
+  const YamlNode& root_;
+  const PlanImportOptions& options_;
+  TreeReader& in_;
+  MegatronSource& found_;
+  std::string model_;
+  std::optional<LlmShape> shape_;
+  FineTuning fine_;
+  bool pairs_ = false;
+};
+
+}  // namespace
+
+ImportedScenario import_swift_megatron(const YamlNode& arguments, std::vector<std::string> assumed,
+                                       const ImportSource& source, const PlanImportOptions& options,
+                                       Diagnostics& diagnostics) {
+  TreeReader in(arguments, diagnostics, options.left_out);
+  MegatronSource found;
+  found.assumed = std::move(assumed);
+  found.line = arguments.mark.line;
+  SwiftMegatronReader reader(arguments, options, in, found);
+  reader.read(diagnostics);
+  PlanNotes notes;
+  in.finish(options, notes);
+  diagnostics.throw_if_any();
+  auto plan = megatron_plan(found, source, options, diagnostics);
+  diagnostics.throw_if_any();
+  sort_core_notes(found, plan->notes, notes);
+  reader.finish(*plan);
+  notes.stack = plan->notes.stack;
+  notes.assumed.insert(notes.assumed.end(), plan->notes.assumed.begin(), plan->notes.assumed.end());
+  plan->notes = std::move(notes);
+  return finish_import(std::move(*plan), source, options, diagnostics);
+}
+
+}  // namespace foretrain

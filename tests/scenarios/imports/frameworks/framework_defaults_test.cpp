@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What files leave to a framework: names of models, files that it ships, trainers by their scripts;
+// and what would be wrong without a word.
+#include <catch2/catch.hpp>
+
+#include <fmt/format.h>
+
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/hub_names.hpp"
+#include "tests/test_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using test::has;
+
+ImportedScenario default_import(Framework framework, const std::string& text,
+                                const std::string& name = "args.yaml",
+                                const std::string& model = {}) {
+  PlanImportOptions options;
+  options.host = "dgx-h100";
+  options.gpus = 8;
+  options.model = model;
+  return import_framework(framework, text, name, options);
+}
+
+std::string default_refusal(Framework framework, const std::string& text,
+                            const std::string& name = "args.yaml") {
+  try {
+    (void)default_import(framework, text, name);
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+constexpr const char* plain_axolotl = "base_model: meta-llama/Llama-2-7b-hf\nmicro_batch_size: 1\n";
+constexpr const char* plain_factory =
+    "model_name_or_path: meta-llama/Llama-2-7b-hf\nper_device_train_batch_size: 1\nbf16: true\n"
+    "finetuning_type: full\n";
+constexpr const char* plain_trainer =
+    "model_name_or_path: meta-llama/Llama-2-7b-hf\nper_device_train_batch_size: 1\nbf16: true\n"
+    "max_length: 1024\n";
+
+}  // namespace
+
+TEST_CASE("hub ids are models of the catalog, also under the names of copies",
+          "[scenarios][import]") {
+  CHECK(hub_model("Qwen/Qwen3-4B-Instruct-2507", {}).name == "qwen3-4b");
+  CHECK(hub_model("unsloth/Meta-Llama-3.1-8B-Instruct-bnb-4bit", {}).name == "llama3.1-8b");
+  CHECK(hub_model("/ckpt/Llama-3.2-1B/", {}).name == "llama3.2-1b");
+  CHECK(hub_model("mistralai/Mixtral-8x7B-Instruct-v0.1", {}).name == "mixtral-8x7b");
+  const HubModel other = hub_model("Qwen/Qwen2.5-7B-Instruct", {});
+  CHECK(other.name == "qwen2-7b");
+  CHECK(other.another);
+  CHECK(hub_model("mistralai/Mistral-7B-v0.1", {}).name == "mistral-7b-v0.1");
+  CHECK(hub_model("Qwen/Qwen2.5-14B", {}).name.empty());
+  CHECK(hub_model("", {}).name.empty());
+}
+
+TEST_CASE("files of DeepSpeed that a framework ships say what they hold", "[scenarios][import]") {
+  const Job two =
+      default_import(Framework::axolotl,
+                     std::string(plain_axolotl) + "deepspeed: deepspeed_configs/zero2.json\n")
+          .scenario.job;
+  CHECK(two.parallel.zero == 2);
+  CHECK(two.memory.offload == OffloadKind::optimizer);
+  CHECK(two.communication.overlap.gradients);
+  const Job three =
+      default_import(Framework::axolotl,
+                     std::string(plain_axolotl) + "deepspeed: deepspeed_configs/zero3_bf16.json\n")
+          .scenario.job;
+  CHECK(three.parallel.zero == 3);
+  CHECK(three.memory.offload == OffloadKind::none);
+  const Job other = default_import(Framework::llamafactory,
+                                   std::string(plain_factory) +
+                                       "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n")
+                        .scenario.job;
+  CHECK(other.memory.offload == OffloadKind::optimizer_and_parameters);
+  CHECK_FALSE(other.communication.overlap.gradients);
+  CHECK(has(default_refusal(Framework::axolotl,
+                            std::string(plain_axolotl) +
+                                "deepspeed: deepspeed_configs/zero3_bf16_cpuoffload_params.json\n"),
+            "leaves the optimizer in the GPU"));
+}
+
+TEST_CASE("bases in formats that are not modelled are refused by their names",
+          "[scenarios][import]") {
+  for (const auto& [id, word] :
+       {std::pair{"ISTA-DASLab/Meta-Llama-3-8B-Instruct-AQLM-2Bit-1x16", "AQLM"},
+        std::pair{"Qwen/Qwen3-8B-FP8", "8-bit floats"}})
+    CHECK(has(default_refusal(
+                  Framework::llamafactory,
+                  fmt::format("model_name_or_path: {}\nper_device_train_batch_size: 1\n", id)),
+              word));
+}
+
+TEST_CASE("what trains no text, or nothing, is not imported as training", "[scenarios][import]") {
+  CHECK(has(default_refusal(Framework::axolotl,
+                            std::string(plain_axolotl) + "processor_type: AutoProcessor\n"),
+            "pictures"));
+  CHECK(has(
+      default_refusal(Framework::llamafactory, std::string(plain_factory) + "do_predict: true\n"),
+      "nothing is trained"));
+  CHECK(has(default_refusal(Framework::swift,
+                            "MAX_PIXELS=1003520 NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B\n",
+                            "run.sh"),
+            "pictures"));
+}
+
+TEST_CASE("the script that a line starts names TRL's trainer", "[scenarios][import]") {
+  const auto line = [](const char* script) {
+    return std::string("accelerate launch --num_processes 8 ") + script +
+           " --model_name_or_path Qwen/Qwen3-8B --max_length 1024"
+           " --per_device_train_batch_size 2\n";
+  };
+  const Job pairs =
+      default_import(Framework::transformers, line("examples/scripts/dpo_vlm.py"), "run.sh")
+          .scenario.job;
+  CHECK(pairs.fine_tuning.objective == Objective::preference);
+  CHECK(
+      has(default_refusal(Framework::transformers, line("trl/scripts/kto.py"), "run.sh"), "'kto'"));
+  CHECK(has(default_refusal(Framework::transformers, line("examples/scripts/bco.py"), "run.sh"),
+            "'bco'"));
+  const Job plain =
+      default_import(Framework::transformers, line("train_doc.py"), "run.sh").scenario.job;
+  CHECK(plain.fine_tuning.objective == Objective::next_token);
+}
+
+TEST_CASE("a program that submits a launch stands before it", "[scenarios][import]") {
+  const Job job = default_import(Framework::transformers,
+                                 "python submit.py --cluster c --gpus 8 -- accelerate launch \\\n"
+                                 "  --mixed_precision bf16 --num_processes 8 train.py \\\n"
+                                 "  --model_name_or_path Qwen/Qwen3-8B --max_seq_length 4096 \\\n"
+                                 "  --per_device_train_batch_size 1\n",
+                                 "run.sh")
+                      .scenario.job;
+  CHECK(job.training.sequence == 4096);
+  CHECK(job.training.precision == Precision::bf16);
+}
+
+TEST_CASE("8 bits through accelerate are torchao's or Transformer Engine's",
+          "[scenarios][import]") {
+  const auto job = [](const std::string& keys) {
+    return default_import(Framework::transformers, plain_trainer + keys).scenario.job;
+  };
+  const Job torchao = job("mixed_precision: fp8\nfp8_config: {backend: AO}\n");
+  CHECK(torchao.training.precision == Precision::fp8);
+  CHECK(torchao.training.fp8_scaling == Fp8Scaling::current);
+  CHECK(job("mixed_precision: fp8\nfp8_config: {backend: TE, amax_history_length: 1024}\n")
+            .training.fp8_scaling == Fp8Scaling::tensor);
+  CHECK(has(default_refusal(Framework::transformers,
+                            std::string(plain_trainer) +
+                                "mixed_precision: fp8\nfp8_config: {backend: MSAMP}\n"),
+            "is not modelled"));
+  const ImportedScenario gathers =
+      default_import(Framework::axolotl, std::string(plain_axolotl) +
+                                             "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n"
+                                             "fsdp_config: {fsdp_version: 2}\n");
+  CHECK(has(gathers.text, "shards of weights travel in 16 bits"));
+}
+
+TEST_CASE("a fused optimizer of torchtune keeps no copies of its states", "[scenarios][import]") {
+  const auto kernels = [](const char* fused) {
+    return default_import(
+               Framework::torchtune,
+               fmt::format("model: {{_component_: torchtune.models.llama3_3.llama3_3_70b}}\n"
+                           "tokenizer: {{max_seq_len: 2048}}\nbatch_size: 1\n"
+                           "optimizer: {{_component_: torch.optim.AdamW, fused: {}}}\n",
+                           fused))
+        .scenario.job.training.fused_kernels;
+  };
+  CHECK(kernels("True").has(FusedKernel::optimizer));
+  CHECK_FALSE(kernels("False").has(FusedKernel::optimizer));
+}
+
+TEST_CASE("ms-swift over Megatron-Core is Megatron-Core with names of its own",
+          "[scenarios][import]") {
+  const auto line = [](const std::string& more) {
+    return "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B --max_length 4096 \\\n"
+           "  --expert_model_parallel_size 8 --micro_batch_size 2 --global_batch_size 32 \\\n"
+           "  --no_save_optim true --lr 1e-5 --sequence_parallel true " +
+           more + "\n";
+  };
+  const Job job = default_import(Framework::swift,
+                                 line("--tuner_type lora --target_modules all-linear"), "run.sh")
+                      .scenario.job;
+  CHECK(job.stack.name == "megatron-core");
+  CHECK(job.parallel.expert == 8);
+  CHECK(job.parallel.zero == 1);
+  CHECK(job.training.global_batch == 32);
+  CHECK(job.training.sequence == 4096);
+  CHECK(job.training.router_fp32);
+  CHECK(job.memory.recompute.kind == RecomputeKind::selective);
+  CHECK(job.fine_tuning.adapter == AdapterKind::lora);
+  CHECK(job.fine_tuning.rank == 8);
+  CHECK(job.fine_tuning.dropout == Approx(0.05));
+  const Job whole =
+      default_import(Framework::swift, line("--recompute_granularity none"), "run.sh").scenario.job;
+  CHECK(whole.memory.recompute.kind == RecomputeKind::none);
+  CHECK_FALSE(whole.fine_tuning.adapts());
+  CHECK(has(default_refusal(Framework::swift, line("--rlhf_type kto"), "run.sh"), "'kto'"));
+  CHECK(
+      has(default_refusal(Framework::swift, line("--freeze_vit false"), "run.sh"), "vision tower"));
+}
+
+TEST_CASE("arguments of known scripts are others' by another name", "[scenarios][import]") {
+  const Job job = default_import(Framework::transformers,
+                                 "torchrun --nproc_per_node=8 train.py --bf16 True \\\n"
+                                 "  --model_name_or_path meta-llama/Llama-2-7b-hf \\\n"
+                                 "  --model_max_length 2048 --per_device_train_batch_size 2\n",
+                                 "run.sh")
+                      .scenario.job;
+  CHECK(job.training.sequence == 2048);
+}
+
+}  // namespace foretrain
