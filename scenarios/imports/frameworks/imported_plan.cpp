@@ -2,6 +2,7 @@
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -82,8 +83,9 @@ bool says_as_much(const ModelNumbers& known, const ModelNumbers& asked) {
          (asked.norm_epsilon == 0.0 || known.norm_epsilon != 0.0);
 }
 
-/// The catalog's name of a shape, where it has it.
-std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options) {
+/// The first model of the catalog that a question says yes to.
+std::string catalog_model(const PlanImportOptions& options,
+                          const std::function<bool(const LlmShape&)>& wanted) {
   LoadOptions load;
   load.catalogs = options.catalogs;
   for (const CatalogEntry& entry : catalog_entries("models", load)) {
@@ -92,10 +94,16 @@ std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options
     std::vector<ResolvedValue> values;
     CatalogContext context{options.catalogs, {}, ignored, files, values};
     const auto known = load_model({entry.name, "model", {}}, context);
-    if (known && may_be_one_model(*known, shape) && says_as_much(known->numbers, shape.numbers))
-      return entry.name;
+    if (known && wanted(*known)) return entry.name;
   }
   return {};
+}
+
+/// The catalog's name of a shape, where it has it.
+std::string catalog_name(const LlmShape& shape, const PlanImportOptions& options) {
+  return catalog_model(options, [&](const LlmShape& known) {
+    return may_be_one_model(known, shape) && says_as_much(known.numbers, shape.numbers);
+  });
 }
 
 /// The preset of the host's own NICs; the catalogs call most of them the same.
@@ -144,6 +152,17 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
 }
 
 }  // namespace
+
+std::optional<CatalogVocabulary> catalog_vocabulary(const LlmShape& shape,
+                                                    const PlanImportOptions& options) {
+  CatalogVocabulary found;
+  found.model = catalog_model(options, [&](const LlmShape& known) {
+    LlmShape same = shape;
+    same.vocabulary = found.vocabulary = known.vocabulary;
+    return may_be_one_model(known, same);
+  });
+  return found.model.empty() ? std::nullopt : std::optional(found);
+}
 
 std::optional<Host> import_host(const PlanImportOptions& options, Diagnostics& diagnostics) {
   std::vector<SourceFile> files;

@@ -95,6 +95,14 @@ void choose_stack(ImportedPlan& plan, const std::string& name, const std::string
 [[nodiscard]] std::optional<int> host_gpus(const PlanImportOptions& options,
                                            Diagnostics& diagnostics);
 
+/// A model of the catalog that has a shape, whatever vocabulary was guessed for that.
+struct CatalogVocabulary {
+  std::string model;
+  int vocabulary = 0;
+};
+[[nodiscard]] std::optional<CatalogVocabulary> catalog_vocabulary(const LlmShape& shape,
+                                                                  const PlanImportOptions& options);
+
 /// Gives a plan its machine, writes it as a scenario and loads that.
 /// @throws ScenarioError for everything that was reported before, or that the scenario breaks
 [[nodiscard]] ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,

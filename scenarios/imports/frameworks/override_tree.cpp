@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
 
 #include "scenarios/imports/shell/shell_variables.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -120,7 +125,30 @@ const YamlNode* referred(const std::string& text, const std::vector<const YamlNo
   return short_enough && found->is_scalar() ? found : nullptr;
 }
 
+/// `${multiply:4, ${.hidden_size}}`, NeMo's products and quotients of two whole numbers.
+std::optional<std::string> computed(const std::string& text,
+                                    const std::vector<const YamlNode*>& groups) {
+  const bool product = text.starts_with("${multiply:");
+  const auto colon = text.find(':');
+  const auto comma = text.find(',');
+  if (!(product || text.starts_with("${divide:")) || comma == std::string::npos)
+    return std::nullopt;
+  const auto value = [&](std::string word) {
+    word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
+    const YamlNode* const other = referred(word, groups);
+    return parse_number(other == nullptr ? word : other->text).value;
+  };
+  const auto a = value(text.substr(colon + 1, comma - colon - 1));
+  const auto b = value(text.substr(comma + 1, text.size() - comma - 2));
+  if (!a || !b || (!product && *b == 0.0)) return std::nullopt;
+  const double result = product ? *a * *b : *a / *b;
+  if (!(std::abs(result) < 1e12)) return std::nullopt;
+  return fmt::format("{:.0f}", result);
+}
+
 void resolve(YamlNode& node, std::vector<const YamlNode*>& groups) {
+  if (node.is_scalar())
+    if (const auto number = computed(node.text, groups)) node.text = *number;
   if (node.is_scalar())
     if (const YamlNode* const other = referred(node.text, groups)) node.text = other->text;
   groups.push_back(&node);

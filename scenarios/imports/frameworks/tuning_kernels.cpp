@@ -17,6 +17,25 @@ constexpr auto adams = std::to_array<std::string_view>(
 constexpr auto small_adams = std::to_array<std::string_view>(
     {"adamw_8bit", "adamw_bnb_8bit", "adamw_torch_8bit", "paged_adamw_8bit", "ao_adamw_8bit"});
 
+/// Optimizers with other states than Adam's two: bytes of what they keep per parameter.
+struct OtherStates {
+  std::string_view name;
+  double first, second;
+};
+constexpr double four_bits = 0.5 + 4.0 / 128.0;   // torchao: a scale of 32 bits per 128
+constexpr double eight_bits = 1.0 + 4.0 / 256.0;  // bitsandbytes: one per 256
+constexpr auto other_states =
+    std::to_array<OtherStates>({{"adamw_torch_4bit", four_bits, four_bits},
+                                {"ao_adamw_4bit", four_bits, four_bits},
+                                {"rmsprop", 0.0, 4.0},
+                                {"rmsprop_bnb", 0.0, 4.0},
+                                {"rmsprop_bnb_8bit", 0.0, eight_bits},
+                                {"adagrad", 0.0, 4.0},
+                                {"lion_32bit", 4.0, 0.0},
+                                {"paged_lion_32bit", 4.0, 0.0},
+                                {"lion_8bit", eight_bits, 0.0},
+                                {"paged_lion_8bit", eight_bits, 0.0}});
+
 bool is_one_of(const auto& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -46,7 +65,15 @@ void TuningReader::read_optimizer() {
     optimizer = OptimizerKind::sgd;
   else if (name == "adafactor")
     optimizer = OptimizerKind::adafactor;
-  else if (name != "muon" && !is_one_of(adams, name))
+  else if (const auto states =
+               std::find_if(other_states.begin(), other_states.end(),
+                            [&](const OtherStates& row) { return row.name == name; });
+           states != other_states.end()) {
+    job_.training.first_moment_bytes = states->first;
+    job_.training.second_moment_bytes = states->second;
+    assume(fmt::format("{} keeps {} B per parameter and takes as long as AdamW", name,
+                       states->first + states->second));
+  } else if (name != "muon" && !is_one_of(adams, name))
     refuse(keys_.optimizer, in_quotes(name) + " is not modelled");
   if (name == "adamw_torch_fused" || name == "adamw_apex_fused")
     job_.training.fused_kernels.add(FusedKernel::optimizer);
@@ -128,7 +155,7 @@ void TuningReader::read_fused_kernels() {
     const bool cuts = name.find("cut_cross_entropy") != std::string::npos;
     plugged = plugged || cuts;
     if (!cuts && name.find("liger") == std::string::npos &&
-        name.find("lm_eval") == std::string::npos)
+        name.find("lm_eval") == std::string::npos && name.find("swanlab") == std::string::npos)
       in_.refuse("plugins", in_quotes(name) + " is not modelled: Liger, Cut Cross-Entropy");
   }
   add_if(on({"cut_cross_entropy"}, plugged), linear_loss);
@@ -159,6 +186,16 @@ void TuningReader::choose_profile() {
                         : "models of transformers, eager, as the Trainer runs them");
 }
 
+/// Checkpoints in MXFP4 that are unpacked when they are loaded; experts packed as all else is.
+void TuningReader::read_loading() {
+  const std::string kind = in_.text({"model_quantization_config"});
+  const bool unpacks = in_.truth({"model_quantization_config_kwargs.dequantize"}, false);
+  if (!kind.empty() && !(kind == "mxfp4config" && unpacks))
+    in_.refuse("model_quantization_config", "loads a model that stays packed: not modelled");
+  if (in_.truth({"quantize_moe_experts"}, false) && !job_.fine_tuning.packs_frozen())
+    in_.refuse("quantize_moe_experts", "packs experts alone, which is not modelled");
+}
+
 void TuningReader::read_rest() {
   refuse_if_on({"use_cpu", "no_cuda", "use_ipex"}, "trains without GPUs, which is not modelled");
   const bool trains = in_.truth({"do_train"}, false);
@@ -180,6 +217,7 @@ void TuningReader::read_rest() {
     job_.communication.bucket = 1.0 * *size * MiB;
   // chunked_nll never holds all logits.
   if (in_.text({"loss_type"}) == "chunked_nll") job_.memory.fused_loss = true;
+  read_loading();
   in_.harmless(importer_of(framework_));
 }
 

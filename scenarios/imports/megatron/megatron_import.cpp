@@ -249,6 +249,30 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
   for (const std::string& message : mapping.errors) report.add(message);
 }
 
+/// A tokenizer that no table knows has the vocabulary of the catalog's model of this shape.
+bool guess_vocabulary(const MegatronEnvironment& environment, const PlanImportOptions& options,
+                      MegatronSource& found, std::vector<std::string>& assumed) {
+  const MegatronMapping first = map_megatron_arguments(found.arguments, environment);
+  const bool unknown =
+      std::any_of(first.errors.begin(), first.errors.end(), [](const std::string& message) {
+        return message.starts_with("--tokenizer-type: the vocabulary");
+      });
+  if (!unknown) return false;
+  MegatronArguments trial = found.arguments;
+  trial["vocab-size"] = "1000";
+  LlmShape shape = map_megatron_arguments(trial, environment).job.model;
+  if (shape.layers < 1) return false;
+  if (shape.moe) shape.moe->router_bias = trial.count("moe-router-enable-expert-bias") > 0;
+  const auto known = catalog_vocabulary(shape, options);
+  if (!known) return false;
+  found.arguments["vocab-size"] = std::to_string(known->vocabulary);
+  assumed.push_back(
+      fmt::format("a vocabulary of {}, that of {}, which has this shape "
+                  "(--vocab-size)",
+                  known->vocabulary, known->model));
+  return true;
+}
+
 std::string name_of_source(const std::string& name) {
   return std::filesystem::path(name).stem().string();
 }
@@ -271,6 +295,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
       gpus_for(found.size, replica_of(found.arguments), *per_host, options, plan.notes);
   environment.variables = found.variables;
   environment.final_batch = true;
+  const bool guessed = guess_vocabulary(environment, options, found, plan.notes.assumed);
   MegatronMapping mapping = map_megatron_arguments(found.arguments, environment);
   Reporter report(found, source, diagnostics);
   refuse(mapping, options, report);
@@ -293,6 +318,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");
   note_tensor_overlap(in, plan.job, plan.notes);
   sort_arguments(mapping, in, plan.notes);
+  if (guessed) std::erase(plan.notes.read, "vocab-size");
   tidy(plan.job);
   if (mapping.deepspeed)
     choose_stack(plan, "megatron-deepspeed", "because the arguments are Megatron-DeepSpeed's");

@@ -108,6 +108,7 @@ class TuningReader {
   void read_fused_kernels();
   [[nodiscard]] bool compiles();
   void choose_profile();
+  void read_loading();
   void read_rest();
 
   TuningFramework framework_;

@@ -214,4 +214,59 @@ TEST_CASE("arguments of known scripts are others' by another name", "[scenarios]
   CHECK(job.training.sequence == 2048);
 }
 
+TEST_CASE("a vocabulary that nobody says is that of the catalog's model of the shape",
+          "[scenarios][import]") {
+  const std::string arguments =
+      "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+      "--group-query-attention --num-query-groups 8 --seq-length 8192 --micro-batch-size 1 "
+      "--global-batch-size 64 --swiglu --normalization RMSNorm --position-embedding-type rope "
+      "--rotary-base 500000 --untie-embeddings-and-output-weights --disable-bias-linear --bf16 "
+      "--max-position-embeddings 8192 --tokenizer-type HuggingFaceTokenizer ";
+  const ImportedScenario known = default_import(
+      Framework::megatron, arguments + "--tokenizer-model /data/tokenizer", "arguments");
+  CHECK(known.scenario.job.model.vocabulary == 128256);
+  CHECK(has(known.text, "which has this shape"));
+  CHECK(has(default_refusal(Framework::megatron, arguments + "--num-layers 31", "arguments"),
+            "the vocabulary of 'HuggingFaceTokenizer' is not known"));
+}
+
+TEST_CASE("optimizers with other states than Adam's keep what they keep", "[scenarios][import]") {
+  const auto training = [](const char* name) {
+    return default_import(Framework::transformers,
+                          fmt::format("{}optim: {}\n", plain_trainer, name))
+        .scenario.job.training;
+  };
+  CHECK(training("adamw_torch_4bit").first_moment() == Approx(0.53125));
+  CHECK(training("rmsprop").first_moment() == 0.0);
+  CHECK(training("rmsprop").second_moment() == 4.0);
+  CHECK(training("lion_32bit").second_moment() == 0.0);
+  CHECK(has(default_refusal(Framework::transformers,
+                            std::string(plain_trainer) + "optim: galore_adamw\n"),
+            "is not modelled"));
+}
+
+TEST_CASE("a checkpoint in MXFP4 that is unpacked when it is loaded is one in 16 bits",
+          "[scenarios][import]") {
+  const std::string keys = std::string(plain_axolotl) +
+                           "model_quantization_config: Mxfp4Config\n"
+                           "model_quantization_config_kwargs: {dequantize: ";
+  CHECK_NOTHROW(default_import(Framework::axolotl, keys + "true}\n"));
+  CHECK(has(default_refusal(Framework::axolotl, keys + "false}\n"), "stays packed"));
+  CHECK(has(default_refusal(Framework::axolotl,
+                            std::string(plain_axolotl) + "quantize_moe_experts: true\n"),
+            "packs experts alone"));
+}
+
+TEST_CASE("products in NeMo's configurations are computed", "[scenarios][import]") {
+  const Job job = default_import(Framework::nemo,
+                                 "trainer: {num_nodes: 1, devices: 8, precision: bf16}\n"
+                                 "model: {num_layers: 4, hidden_size: 1024,\n"
+                                 "  ffn_hidden_size: '${multiply:4, ${.hidden_size}}',\n"
+                                 "  num_attention_heads: 8, encoder_seq_length: 1024,\n"
+                                 "  micro_batch_size: 1, global_batch_size: 8,\n"
+                                 "  tokenizer: {type: GPT2BPETokenizer, library: megatron}}\n")
+                      .scenario.job;
+  CHECK(job.model.ffn_hidden == 4096);
+}
+
 }  // namespace foretrain
