@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks/importers.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
+#include "scenarios/imports/megatron/megatron_shape.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
@@ -160,6 +163,76 @@ void declare_nemo_rest(TreeReader& in) {
   in.harmless(Framework::nemo);
 }
 
+/// Names of NeMo 1's LoRA.
+struct NemoTarget {
+  std::string_view name;
+  EnumSet<AdapterTarget> targets;
+};
+const std::array<NemoTarget, 7> nemo_targets{
+    {{"attention_qkv", {AdapterTarget::qkv}},
+     {"attention_dense", {AdapterTarget::projection}},
+     {"mlp_fc1", {AdapterTarget::fc1}},
+     {"mlp_fc2", {AdapterTarget::fc2}},
+     {"attention", {AdapterTarget::qkv, AdapterTarget::projection}},
+     {"mlp", {AdapterTarget::fc1, AdapterTarget::fc2}},
+     {"all",
+      {AdapterTarget::qkv, AdapterTarget::projection, AdapterTarget::fc1, AdapterTarget::fc2}}}};
+
+FineTuning read_nemo_adapter(TreeReader& in) {
+  FineTuning fine;
+  const std::string scheme = in.text({"model.peft.peft_scheme"}, "none");
+  if (scheme == "none" || scheme == "null") return fine;
+  if (scheme != "lora") {
+    in.refuse("model.peft.peft_scheme", in_quotes(scheme) + " is not modelled: lora, null");
+    return fine;
+  }
+  const std::string group = "model.peft.lora_tuning.";
+  fine.adapter = AdapterKind::lora;
+  fine.rank = in.integer({group + "adapter_dim"}, 1, 65536).value_or(32);
+  fine.dropout = in.number({group + "adapter_dropout"}).value_or(0.0);
+  fine.targets = {AdapterTarget::qkv};
+  if (const YamlNode* names = in.take(group + "target_modules")) {
+    fine.targets = {};
+    for (const YamlNode& name : names->items) {
+      const auto known = std::find_if(nemo_targets.begin(), nemo_targets.end(),
+                                      [&](const NemoTarget& row) { return row.name == name.text; });
+      if (known == nemo_targets.end())
+        in.refuse(group + "target_modules", in_quotes(name.text) + " is not modelled");
+      else
+        for (const auto& [target, word] : EnumNames<AdapterTarget>::names)
+          if (known->targets.has(target)) fine.targets.add(target);
+    }
+  }
+  if (in.take(group + "layer_selection") != nullptr || in.truth({group + "weight_tying"}, false))
+    in.refuse(group + "layer_selection", "adapters beside some layers are not modelled");
+  return fine;
+}
+
+/// Of a run that restores a .nemo file the shape is not in the configuration: --model gives it.
+std::optional<LlmShape> restored_shape(TreeReader& in, const PlanImportOptions& options,
+                                       Diagnostics& diagnostics) {
+  if (in.take("model.num_layers") != nullptr) return std::nullopt;
+  if (options.model.empty()) {
+    in.refuse("model.num_layers",
+              "is missing: the shape is in the .nemo file that is restored; give --model NAME");
+    return std::nullopt;
+  }
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, ".", diagnostics, files, values};
+  const Mark place{std::make_shared<const std::string>("--model"), 0, 0};
+  return load_model({options.model, "model", place}, context);
+}
+
+/// Rows and batches of fine-tuning stand with its data.
+void read_tuning_batch(TreeReader& in, MegatronArguments& arguments) {
+  for (const auto& [key, argument] :
+       {std::pair{"model.data.train_ds.max_seq_length", "seq-length"},
+        std::pair{"model.data.train_ds.micro_batch_size", "micro-batch-size"},
+        std::pair{"model.data.train_ds.global_batch_size", "global-batch-size"}})
+    if (const YamlNode* node = in.take(key)) arguments.emplace(argument, node->text);
+}
+
 YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
   std::string text = source.text;
   const std::vector<std::string> overrides = split_overrides(text);
@@ -189,8 +262,15 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   MegatronSource found;
   found.size.nodes = in.integer({"trainer.num_nodes"}, 1, 1'000'000);
   found.size.gpus_per_node = in.integer({"trainer.devices"}, 1, 1'000);
+  const auto shape = restored_shape(in, options, diagnostics);
+  if (shape) {
+    found.arguments = megatron_shape_arguments(*shape);
+    for (const char* name : {"hidden-dropout", "attention-dropout"}) found.arguments[name] = "0.0";
+  }
   read_values(in, found.arguments);
-  read_choices(in, found.arguments);
+  read_tuning_batch(in, found.arguments);
+  if (!shape) read_choices(in, found.arguments);
+  const FineTuning fine = read_nemo_adapter(in);
   read_nemo_optimizer(in, found.arguments);
   found.arguments["no-create-attention-mask-in-dataloader"] = "true";
   declare_nemo_rest(in);
@@ -202,6 +282,11 @@ ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions
   notes.stack = plan->notes.stack;
   notes.assumed.insert(notes.assumed.end(), plan->notes.assumed.begin(), plan->notes.assumed.end());
   plan->notes = std::move(notes);
+  plan->job.fine_tuning = fine;
+  if (shape) {
+    plan->job.model = *shape;
+    plan->model = options.model;
+  }
   if (plan->job.stack.name == "megatron-core")
     choose_stack(*plan, "nemo", "the newest NeMo that was measured (containers of 2024 and 2025)");
   return finish_import(std::move(*plan), source, options, diagnostics);

@@ -168,6 +168,25 @@ void resolve_references(YamlNode& root) {
     }
 }
 
+std::optional<YamlNode> take_out(YamlNode& root, std::string_view path) {
+  YamlNode* node = &root;
+  const auto entry = [&](std::string_view key) {
+    return std::find_if(node->entries.begin(), node->entries.end(),
+                        [&](const YamlEntry& other) { return other.key == key; });
+  };
+  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    const auto group = entry(path.substr(0, dot));
+    if (group == node->entries.end()) return std::nullopt;
+    node = &group->value;
+    path.remove_prefix(dot + 1);
+  }
+  const auto found = entry(path);
+  if (found == node->entries.end()) return std::nullopt;
+  YamlNode value = std::move(found->value);
+  node->entries.erase(found);
+  return value;
+}
+
 const YamlNode* node_at(const YamlNode& root, std::string_view path) {
   const YamlNode* node = &root;
   while (node != nullptr && !path.empty()) {

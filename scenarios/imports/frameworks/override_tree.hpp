@@ -36,6 +36,9 @@ void merge_tree(YamlNode& root, const YamlNode& over);
 /// reads them; references to references up to eight deep. What refers to nothing stays.
 void resolve_references(YamlNode& root);
 
+/// Takes the value at a dotted path out of a tree; nothing where there is none.
+[[nodiscard]] std::optional<YamlNode> take_out(YamlNode& root, std::string_view path);
+
 /// The node at a dotted path; null pointer where there is none.
 [[nodiscard]] const YamlNode* node_at(const YamlNode& root, std::string_view path);
 

@@ -51,21 +51,6 @@ YamlEntry* entry_at(YamlNode& map, std::string_view key) {
   return found == map.entries.end() ? nullptr : &*found;
 }
 
-std::optional<YamlNode> taken(YamlNode& root, std::string_view path) {
-  YamlNode* node = &root;
-  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    YamlEntry* const entry = entry_at(*node, path.substr(0, dot));
-    if (entry == nullptr) return std::nullopt;
-    node = &entry->value;
-    path.remove_prefix(dot + 1);
-  }
-  YamlEntry* const entry = entry_at(*node, path);
-  if (entry == nullptr) return std::nullopt;
-  YamlNode value = std::move(entry->value);
-  node->entries.erase(node->entries.begin() + (entry - node->entries.data()));
-  return value;
-}
-
 std::optional<double> number_at(const YamlNode& root, std::string_view path) {
   const YamlNode* const node = node_at(root, path);
   return node == nullptr ? std::nullopt : parse_number(node->text).value;
@@ -73,9 +58,9 @@ std::optional<double> number_at(const YamlNode& root, std::string_view path) {
 
 /// Tokens become sequences; micro-batches of a pipeline are counted apart.
 void turn_batch(YamlNode& root, Diagnostics& diagnostics) {
-  const auto tokens = taken(root, "training.num_tokens_per_microbatch_per_dp_rank");
-  const auto step = taken(root, "training.num_tokens_per_train_step");
-  const auto passes = taken(root, "parallelism.num_pp_microbatches");
+  const auto tokens = take_out(root, "training.num_tokens_per_microbatch_per_dp_rank");
+  const auto step = take_out(root, "training.num_tokens_per_train_step");
+  const auto passes = take_out(root, "parallelism.num_pp_microbatches");
   if (!tokens) return;
   const double rows = number_at(root, "training.max_context_length").value_or(2048.0);
   const auto sequences = [&](const YamlNode& node) -> std::optional<int> {
@@ -125,7 +110,7 @@ void turn_recomputation(YamlNode& root) {
 
 /// `model_registry("8B", converters=[Float8LinearConverter.Config()])`.
 void turn_model(YamlNode& root, const std::string& config) {
-  const auto spec = taken(root, "model_spec");
+  const auto spec = take_out(root, "model_spec");
   std::string family;
   for (const std::string_view known : families)
     if (config.starts_with(known) && known.size() > family.size()) family = known;
@@ -150,7 +135,7 @@ void turn_model(YamlNode& root, const std::string& config) {
 }
 
 void turn_loss(YamlNode& root) {
-  const auto loss = taken(root, "loss");
+  const auto loss = take_out(root, "loss");
   if (!loss) return;
   const bool chunked = loss->text.starts_with("ChunkedLossWrapper");
   const bool plain = loss->text.starts_with("CrossEntropyLoss");
@@ -235,7 +220,7 @@ std::optional<YamlNode> torchtitan_python(const ImportSource& source, Diagnostic
   turn_loss(root);
   turn_optimizer(root);
   for (const MovedKey& key : moved_keys)
-    if (auto value = taken(root, key.from)) put_value(root, key.to, std::move(*value));
+    if (auto value = take_out(root, key.from)) put_value(root, key.to, std::move(*value));
   for (YamlEntry& entry : root.entries)
     if (std::find(classes.begin(), classes.end(), entry.key) != classes.end() &&
         entry.value.is_map())

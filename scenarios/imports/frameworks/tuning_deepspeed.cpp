@@ -184,10 +184,13 @@ void TuningReader::read_deepspeed(Diagnostics& diagnostics) {
                     place_of(keys_.accumulation)};
   const Precision precision = job_.training.precision;
   given.trainer = true;
-  given.precision = precision == Precision::tf32 ? Precision::fp32 : precision;
+  const bool eight = precision == Precision::fp8;
+  given.precision = precision == Precision::tf32 ? Precision::fp32
+                    : eight                      ? Precision::bf16
+                                                 : precision;
   given.precision_place = place_of({"bf16", "fp16", "mixed_precision", "torch_dtype"});
   read_deepspeed_tree(*root, given, options_, plan_, diagnostics);
-  if (precision == Precision::tf32) job_.training.precision = precision;
+  if (precision == Precision::tf32 || eight) job_.training.precision = precision;
 }
 
 }  // namespace foretrain::tuning

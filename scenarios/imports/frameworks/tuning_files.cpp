@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/internal/factory_keys.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -214,6 +215,7 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
       if (!is_fsdp_file(name, files.root)) add_file(text, name, files, diagnostics);
   }
   rename_keys(files.root);
+  turn_factory_keys(files.root, files.assumed);
   find_fsdp(options.beside, files, diagnostics);
   find_deepspeed(files, diagnostics);
   return files;

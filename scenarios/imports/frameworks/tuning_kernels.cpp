@@ -79,7 +79,11 @@ void TuningReader::read_optimizer() {
     job_.training.fused_kernels.add(FusedKernel::optimizer);
   if (in_.truth({"adafactor"}, false)) optimizer = OptimizerKind::adafactor;
   if (in_.truth({"use_muon"}, name == "muon")) optimizer = OptimizerKind::muon;
-  for (const char* key : {"use_galore", "use_apollo", "use_badam", "use_adam_mini"})
+  if (in_.truth({"use_adam_mini"}, false)) {
+    job_.training.second_moment_bytes = 0.0;
+    assume("Adam-mini keeps one moment per parameter and takes as long as AdamW");
+  }
+  for (const char* key : {"use_galore", "use_apollo", "use_badam"})
     refuse_if_on({key}, "is not modelled");
   if (!words_of({"optim_target_modules"}).empty())
     refuse({"optim_target_modules"}, "gradients of low rank are not modelled");

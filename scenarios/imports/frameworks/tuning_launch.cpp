@@ -30,7 +30,7 @@ constexpr auto programs =
     std::to_array<Program>({{"swift", " sft pt rlhf "},
                             {"megatron", " sft pt rlhf "},
                             {"trl", " sft dpo grpo kto reward rloo orpo cpo "},
-                            {"llamafactory-cli", " train "},
+                            {"llamafactory-cli", " train sft dpo rm "},
                             {"axolotl", " train "}});
 
 /// Launchers whose own options stand before those of the script.
@@ -267,6 +267,8 @@ class LaunchReader {
       if (swift && words_[i + 1] == "rlhf" && node_at(result_.arguments, "rlhf_type") == nullptr)
         put("rlhf_type", "dpo");
       if (is_program(words_[i], "trl")) put("trainer", words_[i + 1]);
+      if (is_program(words_[i], "llamafactory-cli") && words_[i + 1] != "train")
+        put("stage", words_[i + 1]);
     }
   }
 

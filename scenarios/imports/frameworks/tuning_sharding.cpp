@@ -176,7 +176,7 @@ int TuningReader::read_context() {
 
 void TuningReader::read_layout(const Host& host) {
   LaunchSize size;
-  size.gpus = in_.integer({"num_processes"}, 1, 1'000'000);
+  size.gpus = in_.integer({"num_processes", "ray_num_workers"}, 1, 1'000'000);
   size.nodes = in_.integer({"num_machines"}, 1, 1'000'000);
   Parallel& parallel = job_.parallel;
   const auto degree = [&](const std::string& name, const char* plain) {

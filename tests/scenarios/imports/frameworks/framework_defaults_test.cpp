@@ -153,6 +153,9 @@ TEST_CASE("8 bits through accelerate are torchao's or Transformer Engine's",
                             std::string(plain_trainer) +
                                 "mixed_precision: fp8\nfp8_config: {backend: MSAMP}\n"),
             "is not modelled"));
+  CHECK(default_import(Framework::llamafactory,
+                       std::string(plain_factory) + "fp8: true\ndeepspeed: ds_z3_config.json\n")
+            .scenario.job.training.precision == Precision::fp8);
   const ImportedScenario gathers =
       default_import(Framework::axolotl, std::string(plain_axolotl) +
                                              "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n"
@@ -240,6 +243,9 @@ TEST_CASE("optimizers with other states than Adam's keep what they keep", "[scen
   CHECK(training("rmsprop").first_moment() == 0.0);
   CHECK(training("rmsprop").second_moment() == 4.0);
   CHECK(training("lion_32bit").second_moment() == 0.0);
+  CHECK(
+      default_import(Framework::llamafactory, std::string(plain_factory) + "use_adam_mini: true\n")
+          .scenario.job.training.second_moment() == 0.0);
   CHECK(has(default_refusal(Framework::transformers,
                             std::string(plain_trainer) + "optim: galore_adamw\n"),
             "is not modelled"));
@@ -267,6 +273,56 @@ TEST_CASE("products in NeMo's configurations are computed", "[scenarios][import]
                                  "  tokenizer: {type: GPT2BPETokenizer, library: megatron}}\n")
                       .scenario.job;
   CHECK(job.model.ffn_hidden == 4096);
+}
+
+TEST_CASE("keys of LLaMA-Factory's second trainer are those of its first by other names",
+          "[scenarios][import]") {
+  const std::string file =
+      "model: Qwen/Qwen3-4B\nmodel_class: llm\ntrain_dataset: data.yaml\nmicro_batch_size: 2\n"
+      "cutoff_len: 4096\ndist_config: {name: fsdp2, dcp_path: null}\n";
+  const Job whole =
+      default_import(Framework::llamafactory, file + "kernel_config: {name: liger_kernel}\n")
+          .scenario.job;
+  CHECK(whole.parallel.zero == 3);
+  CHECK(whole.training.micro_batch == 2);
+  CHECK(whole.training.sequence == 4096);
+  CHECK(whole.training.precision == Precision::bf16);
+  CHECK(whole.memory.recompute.kind == RecomputeKind::full);
+  CHECK(whole.training.fused_kernels.has(FusedKernel::linear_loss));
+  CHECK_FALSE(whole.fine_tuning.adapts());
+  const Job packed = default_import(Framework::llamafactory,
+                                    file +
+                                        "peft_config: {name: lora, r: 16, target_modules: all}\n"
+                                        "quant_config: {name: bnb, quantization_bit: 4}\n"
+                                        "enable_activation_checkpointing: false\n")
+                         .scenario.job;
+  CHECK(packed.fine_tuning.rank == 16);
+  CHECK(packed.fine_tuning.frozen_format == FrozenFormat::nf4_double);
+  CHECK(packed.memory.recompute.kind == RecomputeKind::none);
+  const Job pairs =
+      default_import(Framework::llamafactory, file, "train_full_dpo.yaml").scenario.job;
+  CHECK(pairs.fine_tuning.objective == Objective::preference);
+  CHECK(has(default_refusal(Framework::llamafactory, file + "kernel_config: {name: other}\n"),
+            "kernel_config.name"));
+  CHECK(default_import(Framework::llamafactory, file + "cp_size: 2\n")
+            .scenario.job.parallel.context == 2);
+}
+
+TEST_CASE("NeMo's fine-tuning of a .nemo file takes the shape from --model",
+          "[scenarios][import]") {
+  const std::string file =
+      "trainer: {num_nodes: 1, devices: 8, precision: bf16}\n"
+      "model: {restore_from_path: m.nemo, tensor_model_parallel_size: 2, micro_batch_size: 1,\n"
+      "  global_batch_size: 16, data: {train_ds: {max_seq_length: 2048}},\n"
+      "  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 16, target_modules: [all]}}}\n";
+  const Job job = default_import(Framework::nemo, file, "tuning.yaml", "llama2-7b").scenario.job;
+  CHECK(job.training.sequence == 2048);
+  CHECK(job.training.global_batch == 16);
+  CHECK(job.parallel.tensor == 2);
+  CHECK(job.model.vocabulary == 32000);
+  CHECK(job.fine_tuning.rank == 16);
+  CHECK(job.fine_tuning.targets.has(AdapterTarget::fc2));
+  CHECK(has(default_refusal(Framework::nemo, file), "give --model NAME"));
 }
 
 }  // namespace foretrain

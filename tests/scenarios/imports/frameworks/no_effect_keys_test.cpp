@@ -198,6 +198,8 @@ const Pairs& excuses() {
       {"eval_batch_size", "evaluation"},
       {"eval_accumulation_steps", "evaluation"},
       {"dataset_batch_size", "of tokenising, before training"},
+      {"optim_config", "learning rates and decays; the name is read"},
+      {"optim_config.*", "learning rates and decays; the name is read"},
       {"checkpointing_steps", "saves to disk, not activations"},
       {"bnb_4bit_comp_dtype", "the training precision decides what is multiplied"},
       {"bnb_4bit_compute_dtype", "the training precision decides what is multiplied"},
