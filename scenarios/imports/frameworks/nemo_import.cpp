@@ -60,7 +60,7 @@ constexpr auto renamed_values = std::to_array<Rename>({
 /// Keys of `model` that are a flag of Megatron-LM where they are true.
 constexpr auto flags = std::to_array<Rename>({
     {"fp8", "fp8-hybrid"},
-    {"fp8_hybrid", "fp8-hybrid"},
+    {"fp8_hybrid", ""},  // a format, which fp8 turns on
     {"fp8_dot_product_attention", "fp8-dot-product-attention"},
     {"fp8_params", "fp8-param-gather"},
     {"cross_entropy_loss_fusion", "cross-entropy-loss-fusion"},
@@ -85,6 +85,9 @@ void read_values(TreeReader& in, MegatronArguments& arguments) {
   for (const Rename& rename : flags)
     if (in.truth({"model." + std::string(rename.key)}, false) && !rename.argument.empty())
       arguments[std::string(rename.argument)] = "true";
+  if (arguments.count("fp8-hybrid") == 0)
+    for (const char* name : {"fp8-dot-product-attention", "fp8-param-gather"})
+      arguments.erase(name);
   if (const YamlNode* groups = in.take("model.num_query_groups")) {
     arguments["group-query-attention"] = "true";
     arguments["num-query-groups"] = groups->text;
@@ -151,7 +154,7 @@ void read_nemo_optimizer(TreeReader& in, MegatronArguments& arguments) {
 void declare_nemo_rest(TreeReader& in) {
   for (const char* path : {"model.fp32_residual_connection", "model.headscale"})
     if (in.truth({path}, false)) in.refuse(path, "is not modelled");
-  if (!in.truth({"model.fp8_wgrad"}, true))
+  if (!in.truth({"model.fp8_wgrad"}, true) && in.truth({"model.fp8"}, false))
     in.refuse("model.fp8_wgrad", "false, weight gradients in 16 bits, is not modelled");
   if (const auto dropout = in.number({"model.ffn_dropout"}); dropout && *dropout > 0.0)
     in.refuse("model.ffn_dropout", "is not modelled");

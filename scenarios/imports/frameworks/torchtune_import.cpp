@@ -178,7 +178,7 @@ class TorchtuneReader {
       for (const AdapterTarget target :
            {AdapterTarget::gate, AdapterTarget::up, AdapterTarget::fc2})
         fine.targets.add(target);
-    if (output) in_.refuse("model.apply_lora_to_output", "is not modelled");
+    if (output) assume("adapters beside the output layer are not counted: they are small");
     if (!fine.targets.any())
       in_.refuse("model.lora_attn_modules", "names no layer that adapters stand beside");
     if (four) fine.frozen_format = FrozenFormat::nf4_double;

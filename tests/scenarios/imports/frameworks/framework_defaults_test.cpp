@@ -263,6 +263,32 @@ TEST_CASE("a checkpoint in MXFP4 that is unpacked when it is loaded is one in 16
             "packs experts alone"));
 }
 
+TEST_CASE("NeMo's format of fp8 turns no fp8 on", "[scenarios][import]") {
+  const auto precision = [](const char* on) {
+    return default_import(
+               Framework::nemo,
+               fmt::format("trainer: {{num_nodes: 1, devices: 8, precision: bf16}}\n"
+                           "model: {{num_layers: 4, hidden_size: 1024,\n"
+                           "  ffn_hidden_size: 4096, fp8: {}, fp8_hybrid: true,\n"
+                           "  num_attention_heads: 8, encoder_seq_length: 1024,\n"
+                           "  micro_batch_size: 1, global_batch_size: 8,\n"
+                           "  tokenizer: {{type: GPT2BPETokenizer, library: megatron}}}}\n",
+                           on))
+        .scenario.job.training.precision;
+  };
+  CHECK(precision("false") == Precision::bf16);
+  CHECK(precision("true") == Precision::fp8);
+}
+
+TEST_CASE("kernels of attention that were not measured are refused", "[scenarios][import]") {
+  const auto text = [](const char* kernel) {
+    return fmt::format("{}attn_implementation: {}\n", plain_axolotl, kernel);
+  };
+  CHECK(has(default_refusal(Framework::axolotl, text("sage")), "'sage' is not modelled"));
+  CHECK(has(default_import(Framework::axolotl, text("flash_attention_3")).text,
+            "as fast as FlashAttention 2's"));
+}
+
 TEST_CASE("products in NeMo's configurations are computed", "[scenarios][import]") {
   const Job job = default_import(Framework::nemo,
                                  "trainer: {num_nodes: 1, devices: 8, precision: bf16}\n"
