@@ -79,6 +79,17 @@ void rename_keys(YamlNode& root) {
       if (entry.key == from && root.find(to) == nullptr) entry.key = to;
 }
 
+/// `--fsdp fsdp2` of ms-swift, a file that it ships (swift/config/fsdp2.json).
+void put_shipped_fsdp(YamlNode& root) {
+  const YamlNode* const named = root.find("fsdp");
+  if (named == nullptr || named->text != "fsdp2") return;
+  const Mark mark = named->mark;
+  for (const char* word :
+       {"fsdp=full_shard", "fsdp_config.fsdp_version=2", "fsdp_config.reshard_after_forward=true",
+        "fsdp_config.activation_checkpointing=true"})
+    put_override(root, word, mark);
+}
+
 bool is_deepspeed(const YamlNode& root) {
   return root.find("zero_optimization") != nullptr || root.find("train_batch_size") != nullptr ||
          root.find("train_micro_batch_size_per_gpu") != nullptr;
@@ -215,6 +226,7 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
       if (!is_fsdp_file(name, files.root)) add_file(text, name, files, diagnostics);
   }
   rename_keys(files.root);
+  put_shipped_fsdp(files.root);
   turn_factory_keys(files.root, files.assumed);
   find_fsdp(options.beside, files, diagnostics);
   find_deepspeed(files, diagnostics);

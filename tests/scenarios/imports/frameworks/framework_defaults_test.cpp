@@ -84,6 +84,17 @@ TEST_CASE("files of DeepSpeed that a framework ships say what they hold", "[scen
             "leaves the optimizer in the GPU"));
 }
 
+TEST_CASE("ms-swift's fsdp2 is the file that it ships", "[scenarios][import]") {
+  const Job job =
+      default_import(Framework::swift,
+                     "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B \\\n"
+                     "  --tuner_type full --fsdp fsdp2 --gradient_checkpointing false\n",
+                     "run.sh")
+          .scenario.job;
+  CHECK(job.parallel.zero == 3);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+}
+
 TEST_CASE("bases in formats that are not modelled are refused by their names",
           "[scenarios][import]") {
   for (const auto& [id, word] :
