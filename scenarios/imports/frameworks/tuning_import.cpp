@@ -279,7 +279,9 @@ void TuningReader::read_master_weights() {
   if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
   const bool mixed = in_.text({"bf16"}) == "true" || in_.text({"fp16"}) == "true" ||
                      in_.text({"bf16"}) == "auto" || in_.text({"mixed_precision"}, "no") != "no";
-  if (fsdp_ && mixed) return;  // accelerate casts what FSDP shards to fp32
+  // Axolotl and ms-swift train in mixed precision where nothing says otherwise.
+  const bool unsaid = keys_.usual_half && in_.text({"bf16"}).empty() && in_.text({"fp16"}).empty();
+  if (fsdp_ && (mixed || unsaid)) return;  // accelerate casts what FSDP shards to fp32
   training.master_weights = MasterWeights::none;
   const bool fp16 = training.precision == Precision::fp16;
   job_.communication.gradient_dtype = fp16 ? Precision::fp16 : Precision::bf16;

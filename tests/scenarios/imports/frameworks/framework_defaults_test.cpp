@@ -84,6 +84,16 @@ TEST_CASE("files of DeepSpeed that a framework ships say what they hold", "[scen
             "leaves the optimizer in the GPU"));
 }
 
+TEST_CASE("FSDP's shards are in 32 bits, whether bf16 is said or left to its default",
+          "[scenarios][import]") {
+  const std::string file = std::string(plain_axolotl) + "fsdp_config: {fsdp_version: 2}\n";
+  for (const char* said : {"", "bf16: auto\n", "bf16: true\n"})
+    CHECK(default_import(Framework::axolotl, file + said).scenario.job.training.master_weights ==
+          MasterWeights::fp32);
+  CHECK(default_import(Framework::axolotl, file + "bf16: full\n")
+            .scenario.job.training.master_weights == MasterWeights::none);
+}
+
 TEST_CASE("ms-swift's fsdp2 is the file that it ships", "[scenarios][import]") {
   const Job job =
       default_import(Framework::swift,
