@@ -215,9 +215,9 @@ void TuningReader::read_rest() {
   const bool trains = in_.truth({"do_train"}, false);
   if (!trains) refuse_if_on({"do_predict"}, "answers, and do_train is not set: nothing is trained");
   const Keys experts{"experts_implementation", "experts_impl"};
-  const std::string kernel = in_.text(experts, "grouped_mm");
-  job_.training.grouped_experts = kernel != "eager";
-  if (kernel != "eager" && kernel != "grouped_mm")
+  const std::string kernel = in_.text(experts);
+  if (!kernel.empty()) job_.training.grouped_experts = kernel != "eager";
+  if (!kernel.empty() && kernel != "eager" && kernel != "grouped_mm")
     refuse(experts, in_quotes(kernel) + " is not modelled: grouped_mm, eager");
   for (const char* key :
        {"freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"})
