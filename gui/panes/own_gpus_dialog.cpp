@@ -59,7 +59,8 @@ OwnGpusDialog::OwnGpusDialog(const QStringList& models, const QStringList& devic
   for (QWidget* box : {static_cast<QWidget*>(model_), static_cast<QWidget*>(device_),
                        static_cast<QWidget*>(gpus_), static_cast<QWidget*>(trained_),
                        static_cast<QWidget*>(rank_), static_cast<QWidget*>(sequence_)})
-    box->setAccessibleName(static_cast<QLabel*>(form->labelForField(box))->text().remove('&'));
+    box->setAccessibleName(
+        static_cast<QLabel*>(form->labelForField(box))->text().remove(QLatin1Char('&')));
   auto* note = new QLabel{tr("By the Hugging Face Trainer: one sequence per GPU, layers "
                              "recomputed. Everything can be changed afterwards."),
                           this};
