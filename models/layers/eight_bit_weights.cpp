@@ -34,6 +34,35 @@ WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& paramete
           Bytes{sixteen_bits * parameters.experts - less * eight.experts}};
 }
 
+double narrower_shards(const Job& job) {
+  constexpr double sixteen_bits = 2.0;
+  if (!job.memory.fp8_parameters || job.parallel.zero < 3) return 0.0;
+  const double wide = static_cast<double>(job.training.bf16_end_layers) / job.model.layers;
+  return std::max(0.0, 1.0 - wide) * (1.0 - recipe_of(job).element / sixteen_bits);
+}
+
+namespace {
+
+/// FSDP's shards rest in 32 bits, so that 8 bits are only what travels: with one scale for a whole
+/// weight, which its ranks agree on.
+std::optional<Infeasible> refuse_eight_bit_shards(const Job& job) {
+  if (job.stack.memory.compute_weight_bytes <= 0.0)
+    return refusal(fmt::format("shards that travel in 8 bits are modelled for FSDP2, not for stack "
+                               "{}",
+                               job.stack.name),
+                   "memory.fp8_parameters: false");
+  const bool whole =
+      job.training.precision == Precision::fp8 && job.training.fp8_scaling != Fp8Scaling::row;
+  if (!whole)
+    return refusal(
+        "shards travel in 8 bits with a scale for the whole weight alone (torchao's "
+        "tensorwise recipe)",
+        "training.fp8_scaling: current");
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Infeasible> refuse_eight_bit_weights(const Job& job) {
   if (!job.memory.fp8_parameters) return std::nullopt;
   if (!recipe_of(job).keeps_weights)
@@ -41,6 +70,7 @@ std::optional<Infeasible> refuse_eight_bit_weights(const Job& job) {
                                "and mxfp8, not in {}",
                                name_of(job.training.precision)),
                    "memory.fp8_parameters: false");
+  if (job.parallel.zero >= 3) return refuse_eight_bit_shards(job);
   if (job.stack.memory.fp8_copy_bytes <= 0.0)
     return refusal(fmt::format("weights kept in 8 bits are modelled for Megatron-Core "
                                "(--fp8-param-gather), not for stack {}",

@@ -31,6 +31,11 @@ struct WeightBytes {
 /// Two bytes per parameter, those of the recipe where weights are kept and travel in 8 bits.
 [[nodiscard]] WeightBytes gathered_weight_bytes(const Job& job, const RankParameters& parameters);
 
+/// Share of the 16 bits of a linear layer's weight that gathers of shards (ZeRO-3, FSDP) leave out:
+/// with memory.fp8_parameters every rank casts its shard, and what travels is the recipe's element
+/// (torchao's enable_fsdp_float8_all_gather). 0: they travel in 16 bits.
+[[nodiscard]] double narrower_shards(const Job& job);
+
 /// Why a job that asks for weights in 8 bits is not modelled; nothing where it is.
 [[nodiscard]] std::optional<Infeasible> refuse_eight_bit_weights(const Job& job);
 

@@ -4,6 +4,7 @@
 
 #include "models/base/index.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
@@ -194,18 +195,21 @@ double largest_layer(const StageContext& context, const RankLayers& held) {
       [&](std::size_t form) { return held.forms[form].dense + held.forms[form].experts; });
 }
 
-/// Bytes of the largest form of layer that a stage gathers: frozen matrices come packed.
+/// Bytes of the largest form of layer that a stage gathers: frozen matrices come packed, others in
+/// 8 bits where ranks cast them first.
 double gathered_layer(const StageContext& context) {
   const ActivationModel& model = context.activations;
   const FineTuning& tuning = context.job.fine_tuning;
   const double per = parameter_bytes(context.job).gathered;
   const double less = tuning.packs_frozen() ? per - packed_bytes(tuning.frozen_format) : 0.0;
+  const double narrow = per * narrower_shards(context.job);
   return context.most([&](std::size_t form) {
     const RankLayer& held = model.parameters.forms[form];
     const RankLayer& trained = model.trained.forms[form];
     const double experts = tuning.packs_experts() ? held.experts - trained.experts : 0.0;
     const double packed = held.dense_matrices - trained.dense_matrices + experts;
-    return per * (held.dense + held.experts) - less * packed;
+    const double cast = narrow * (trained.dense_matrices + trained.experts);
+    return per * (held.dense + held.experts) - less * packed - cast;
   });
 }
 

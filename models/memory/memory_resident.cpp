@@ -77,7 +77,7 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
   const auto bytes_of = [&](double RankParameters::*part) { return held_bytes(context, part); };
   const Recipe recipe = recipe_of(context.job);
   const double share = quantised_share(context);
-  const bool kept = context.job.memory.fp8_parameters && recipe.keeps_weights;
+  const bool kept = context.job.memory.fp8_parameters && recipe.keeps_weights && !sharded;
   // Weights that are kept cast only are there as often as the products need them.
   // Frozen ones are there in one layout, turned for every backward pass: recipes of NeMo and
   // Megatron-Bridge set disable_parameter_transpose_cache for adapters.

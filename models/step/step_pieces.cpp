@@ -3,6 +3,7 @@
 #include "models/step/internal/step_pieces.hpp"
 
 #include "models/inputs/recipe.hpp"
+#include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/step/step_costs.hpp"
@@ -65,9 +66,12 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
   const double less =
       tuning.packs_frozen() ? 1.0 - packed_bytes(tuning.frozen_format) / sixteen_bits : 0.0;
   const double less_experts = tuning.packs_experts() ? less : 0.0;
-  return {held.dense - less * (held.dense_matrices - trained.dense_matrices),
-          held.experts - less_experts * (held.experts - trained.experts), trained.dense,
-          trained.experts};
+  // Packed weights travel packed, those that ranks cast before they travel in 8 bits.
+  const double cast = narrower_shards(job);
+  return {held.dense - less * (held.dense_matrices - trained.dense_matrices) -
+              cast * trained.dense_matrices,
+          held.experts - less_experts * (held.experts - trained.experts) - cast * trained.experts,
+          trained.dense, trained.experts};
 }
 
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {

@@ -128,6 +128,7 @@ Exported export_nanotron(const Scenario& scenario) {
   refuse_fine_tuning(job, book);
   refuse_model(job, book);
   refuse_fine_control(job, book);
+  book.refuse_if(job.memory.fp8_parameters, "memory.fp8_parameters");
   refuse_for_nanotron(job, book);
   leave_out_numbers(job.model.numbers, book);
   book.leave_out("general, checkpoints, data_stages, logging, tokenizer and the learning rate");

@@ -171,6 +171,7 @@ Exported export_torchtitan(const Scenario& scenario) {
       export_comments(scenario, book) +
       fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", flavor->name, flavor->flavor);
   if (job.training.precision == Precision::fp8) text += "converters = [\"float8\"]\n";
+  if (job.memory.fp8_parameters) text += "\n[float8]\nenable_fsdp_float8_all_gather = true\n";
   text += "\n[optimizer]\nname = \"AdamW\"\n" + body;
   if (job.stack.name == "fsdp2-compile") text += "\n[compile]\nenable = true\n";
   return {std::move(text), book.left_out()};

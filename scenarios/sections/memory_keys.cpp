@@ -182,9 +182,12 @@ std::vector<SectionKey<MemoryOptions>> rest_keys() {
                    &MemoryOptions::attention_mask),
       with_default(
           {.path = "memory.fp8_parameters",
-           .help = "fp8, fp8-block and mxfp8 training keeps the weights in 8 bits only, and "
-                   "gathers them so, mxfp8 in 16 bits (--fp8-param-gather of Megatron-LM): with "
-                   "parallel.zero 1 on Megatron-Core.",
+           .help =
+               "fp8, fp8-block and mxfp8 training keeps the weights in 8 bits only, and "
+               "gathers them so, mxfp8 in 16 bits (--fp8-param-gather of Megatron-LM): with "
+               "parallel.zero 1 on Megatron-Core. With parallel.zero 3 on FSDP2, shards rest in "
+               "32 bits and are cast before they are gathered (enable_fsdp_float8_all_gather of "
+               "torchao).",
            .example = "false"},
           &MemoryOptions::fp8_parameters),
   };

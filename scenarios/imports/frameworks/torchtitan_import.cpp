@@ -174,17 +174,21 @@ void read_float8(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
   // torchao finds scales in every pass, but for the delayed ones of 2024.
   const bool delayed = in.text({"float8.scaling_type_input"}, "dynamic") == "delayed";
   job.training.fp8_scaling = delayed ? Fp8Scaling::tensor : Fp8Scaling::current;
+  bool gathers_eight = false;
   for (const char* key : {"float8.enable_fsdp_float8_all_gather",
                           "quantize.linear.float8.enable_fsdp_float8_all_gather"})
-    if (in.truth({key}, false) && job.parallel.zero >= 2)
-      assumed.emplace_back(
-          "shards of weights travel in 16 bits: gathers in 8 bits (enable_fsdp_float8_all_gather) "
-          "are not modelled");
+    if (in.truth({key}, false)) gathers_eight = true;
   if (recipe == "rowwise")
     job.training.fp8_scaling = Fp8Scaling::row;
   else if (recipe != "tensorwise")
     in.refuse("float8.recipe_name",
               in_quotes(recipe) + " is not modelled: tensorwise and rowwise are");
+  job.memory.fp8_parameters =
+      gathers_eight && job.parallel.zero >= 3 && job.training.fp8_scaling != Fp8Scaling::row;
+  if (gathers_eight && job.parallel.zero == 2)
+    assumed.emplace_back(
+        "shards of weights travel in 16 bits: gathers in 8 bits (enable_fsdp_float8_all_gather) "
+        "are modelled where weights are given back after use");
 }
 
 void read_recompute(TreeReader& in, Job& job, std::vector<std::string>& assumed) {

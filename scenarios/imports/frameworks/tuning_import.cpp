@@ -231,7 +231,11 @@ bool TuningReader::trains_in_eight_bits() {
   job_.training.fp8_scaling = engine ? Fp8Scaling::tensor : Fp8Scaling::current;
   if (engine && backend.empty())
     assume("8 bits by Transformer Engine, which accelerate takes where it finds it");
-  if (gathers) assume("shards of weights travel in 16 bits: gathers in 8 bits are not modelled");
+  job_.memory.fp8_parameters = gathers && !engine && job_.parallel.zero >= 3;
+  if (gathers && job_.parallel.zero == 2)
+    assume(
+        "shards of weights travel in 16 bits: gathers in 8 bits are modelled where weights are "
+        "given back after use");
   return true;
 }
 

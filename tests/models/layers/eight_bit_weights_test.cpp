@@ -83,3 +83,50 @@ TEST_CASE("weights in 8 bits: refused by name where time does not know them", "[
     CHECK(refusal(job).find("parallel.zero 0") != std::string::npos);
   }
 }
+
+namespace {
+
+/// Llama-2-70B in fp8 on FSDP2, its shards gathered in 16 bits or in 8.
+Job sharded_job(bool eight) {
+  Job job = eight_bit_job(eight);
+  job.training.fp8_scaling = Fp8Scaling::current;
+  job.stack.name = "fsdp2";
+  job.stack.memory.fp8_copy_bytes = 0.0;
+  job.stack.memory.compute_weight_bytes = 2.0;
+  job.parallel.tensor = job.parallel.pipeline = job.parallel.virtual_stages = 1;
+  job.parallel.sequence = false;
+  job.parallel.schedule = ScheduleKind::one_f_one_b;
+  job.parallel.data = static_cast<int>(job.cluster.gpus());
+  job.parallel.zero = 3;
+  job.training.micro_batch = 1;
+  job.training.global_batch = job.parallel.data;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("shards of FSDP that are cast before they are gathered travel in half of the bytes",
+          "[models][data]") {
+  const Job wide = sharded_job(false);
+  const Job eight = sharded_job(true);
+  REQUIRE(broken_rules(eight).empty());
+  CHECK(refusal(eight).empty());
+  CHECK(narrower_shards(wide) == 0.0);
+  CHECK(narrower_shards(eight) == Approx(0.5));
+  const StageLayout layout = stage_layout(eight.model, eight.parallel);
+  CHECK(step_time(eight, layout).time < step_time(wide, layout).time);
+  // Shards rest as before; what is gathered for a layer in use, and the next, is half.
+  const MemoryForecast before = forecast_memory(wide, layout);
+  const MemoryForecast after = forecast_memory(eight, layout);
+  CHECK(after.stages[0].resident.value() == Approx(before.stages[0].resident.value()));
+  CHECK(after.peak < before.peak);
+}
+
+TEST_CASE("shards in 8 bits: with one scale for a weight, on FSDP2", "[models][rules]") {
+  Job job = sharded_job(true);
+  job.training.fp8_scaling = Fp8Scaling::row;
+  CHECK(refusal(job).find("tensorwise") != std::string::npos);
+  job = sharded_job(true);
+  job.stack.memory.compute_weight_bytes = 0.0;
+  CHECK(refusal(job).find("FSDP2") != std::string::npos);
+}

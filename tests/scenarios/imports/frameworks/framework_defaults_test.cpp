@@ -181,7 +181,13 @@ TEST_CASE("8 bits through accelerate are torchao's or Transformer Engine's",
       default_import(Framework::axolotl, std::string(plain_axolotl) +
                                              "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n"
                                              "fsdp_config: {fsdp_version: 2}\n");
-  CHECK(has(gathers.text, "shards of weights travel in 16 bits"));
+  CHECK(gathers.scenario.job.memory.fp8_parameters);
+  const ImportedScenario kept = default_import(
+      Framework::axolotl, std::string(plain_axolotl) +
+                              "fp8: true\nfp8_enable_fsdp_float8_all_gather: true\n"
+                              "fsdp_config: {fsdp_version: 2, reshard_after_forward: false}\n");
+  CHECK_FALSE(kept.scenario.job.memory.fp8_parameters);
+  CHECK(has(kept.text, "shards of weights travel in 16 bits"));
 }
 
 TEST_CASE("a fused optimizer of torchtune keeps no copies of its states", "[scenarios][import]") {
