@@ -218,10 +218,13 @@ class TuningWriter {
       lines_.add("load_in_8bit: true");
     }
     if (four && (format == FrozenFormat::nf4_double) != keys_.usual_double_scales) {
-      book_.refuse_if(is(TuningFramework::axolotl), "fine_tuning.frozen_format: nf4");
-      lines_.add(
-          is(TuningFramework::transformers) ? "use_bnb_nested_quant" : keys_.double_scales.front(),
-          format == FrozenFormat::nf4_double);
+      const bool twice = format == FrozenFormat::nf4_double;
+      if (is(TuningFramework::axolotl))
+        lines_.add("bnb_config_kwargs", fmt::format("{{bnb_4bit_use_double_quant: {}}}", twice));
+      else
+        lines_.add(is(TuningFramework::transformers) ? "use_bnb_nested_quant"
+                                                     : keys_.double_scales.front(),
+                   twice);
     }
   }
 

@@ -133,6 +133,9 @@ std::vector<Column> columns() {
           "zero", [](const Job& j) { return j.parallel.zero; }, true),
       number("mbs", [](const Job& j) { return j.training.micro_batch; }),
       {"rec", recompute_text},
+      {"offload",
+       [](const Finalist& f) { return std::string(name_of(f.report.scenario.job.memory.offload)); },
+       true, std::string(name_of(OffloadKind::none))},
       {"schedule",
        [](const Finalist& f) {
          return std::string(name_of(f.report.scenario.job.parallel.schedule));

@@ -193,7 +193,7 @@ SearchSpace default_space(const Job& job) {
   space.zero = {job.parallel.zero};
   space.offload = {job.memory.offload};
   if (fine_tunes(job)) {
-    space.zero = {0, 1, 2, 3};
+    if (job.cluster.gpus() > 1) space.zero = {0, 1, 2, 3};
     space.offload = {OffloadKind::none, OffloadKind::optimizer};
   }
   space.recompute = recompute_choices(job);

@@ -136,8 +136,10 @@ int init_tuning(const InitOptions& options, const WantedTuning& tuning, const st
   for (const std::string& sentence : imported.notes.assumed)
     write_diagnostic("assumed  " + sentence);
   const int delivered = deliver(imported.text, file == "-" ? "" : file, FileUse::to_edit);
-  if (delivered == exit_ok && file != "-")
-    write_diagnostic("Written to " + file + ". Next:\n  foretrain fit " + shell_word(file));
+  if (delivered == exit_ok && file != "-") {
+    write_diagnostic("Written to " + file + ". Next:");
+    write_diagnostic("  foretrain fit " + shell_word(file));
+  }
   return delivered;
 }
 

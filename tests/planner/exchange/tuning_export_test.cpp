@@ -67,6 +67,7 @@ TEST_CASE("plans go to fine-tuning frameworks and back", "[planner][export]") {
       {{"fine_tuning.rank=64", "fine_tuning.dropout=0.1"}},
       {{all_linear, "fine_tuning.adapter=dora"}},
       {{all_linear, "fine_tuning.frozen_format=nf4-double", "training.optimizer=adam8bit"}, 2},
+      {{"fine_tuning.frozen_format=nf4"}, 1},
       {{"fine_tuning.frozen_format=int8"}, 1},
       {{"training.fused_kernels=[liger]"}},
       {{"training.precision=fp16", "memory.recompute=none"}},

@@ -32,7 +32,7 @@ has err "hf-trainer"
 run 3 fit --hf config.json --gpus 8 --device l40s --all-weights
 has out "--all-weights"
 run 0 init tune.yaml --model llama3.2-1b --device rtx4090 --gpus 1 --qlora 16 </dev/null
-has tune.yaml "frozen_format: nf4-double"
+has tune.yaml "frozen_format: nf4"
 run 0 simulate tune.yaml
 run 0 export axolotl tune.yaml
 has out "adapter: qlora"
