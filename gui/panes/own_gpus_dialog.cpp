@@ -17,14 +17,13 @@ constexpr int usual_rank = 16;
 constexpr int usual_sequence = 4096;
 
 /// A list to choose from or to type into, found by any part of a name.
-QComboBox* choice_of(const QStringList& names, const QString& first, QWidget* parent) {
+QComboBox* choice_of(const QStringList& names, QWidget* parent) {
   auto* box = new QComboBox{parent};
   box->addItems(names);
   box->setEditable(true);
   box->setInsertPolicy(QComboBox::NoInsert);
   box->completer()->setFilterMode(Qt::MatchContains);
   box->completer()->setCompletionMode(QCompleter::PopupCompletion);
-  if (names.contains(first)) box->setCurrentText(first);
   return box;
 }
 
@@ -39,8 +38,8 @@ QSpinBox* number_of(int least, int most, int value, QWidget* parent) {
 
 OwnGpusDialog::OwnGpusDialog(const QStringList& models, const QStringList& devices, QWidget* parent)
     : QDialog{parent},
-      model_{choice_of(models, QStringLiteral("llama3.1-8b"), this)},
-      device_{choice_of(devices, QStringLiteral("rtx4090"), this)},
+      model_{choice_of(models, this)},
+      device_{choice_of(devices, this)},
       gpus_{number_of(1, 8, 1, this)},
       trained_{new QComboBox{this}},
       rank_{number_of(1, 1024, usual_rank, this)},
@@ -49,7 +48,9 @@ OwnGpusDialog::OwnGpusDialog(const QStringList& models, const QStringList& devic
   setWindowTitle(tr("I have these GPUs"));
   trained_->addItems({tr("All weights"), tr("Adapters (LoRA)"), tr("Adapters on 4 bits (QLoRA)")});
   trained_->setCurrentIndex(adapters_on_4_bits);
+  setMinimumWidth(fontMetrics().averageCharWidth() * 64);
   auto* form = new QFormLayout{this};
+  form->setHorizontalSpacing(2 * form->horizontalSpacing());
   form->addRow(tr("&GPU"), device_);
   form->addRow(tr("&How many"), gpus_);
   form->addRow(tr("&Model"), model_);

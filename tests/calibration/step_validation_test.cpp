@@ -131,7 +131,7 @@ TEST_CASE("step times: every check is made or says why, within its band",
     CAPTURE(check.id, check.why);
     CHECK(check.skipped == !check.why.empty());
     CHECK((check.group == dense_half_group || check.group == dense_fp8_group ||
-           check.group == moe_group || check.group == hybrid_group));
+           check.group == moe_group || check.group == hybrid_group || check.group == kin_group));
     if (check.skipped) continue;
     CHECK(check.measured > 0.0);
     CHECK(check.low <= check.predicted);

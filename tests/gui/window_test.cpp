@@ -55,14 +55,14 @@ class WindowTest : public QObject {
                          {QStringLiteral("l40s"), QStringLiteral("rtx4090")},
                          window_.get()};
     const OwnGpus own = dialog.answer();
-    QCOMPARE(own.device, std::string("rtx4090"));
+    QCOMPARE(own.device, std::string("l40s"));
     QCOMPARE(own.rank, std::optional<int>(16));
     QVERIFY(own.quantised);
     const ImportedRun run = run_on_own_gpus(own);
     window_->document().start(QString::fromStdString(run.text), QStringLiteral("own.yaml"), ".");
     wait();
-    QVERIFY(window_->document().text().contains(QStringLiteral("host: rtx4090")));
-    QVERIFY(window_->document().text().contains(QStringLiteral("nf4-double")));
+    QVERIFY(window_->document().text().contains(QStringLiteral("host: l40s")));
+    QVERIFY(window_->document().text().contains(QStringLiteral("frozen_format: nf4")));
     QVERIFY(step() > 0.0);
   }
 

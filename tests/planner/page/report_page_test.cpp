@@ -168,13 +168,13 @@ TEST_CASE("equal pages are equal bytes") {
 
 TEST_CASE("several scenarios are compared with the first") {
   Report other = real();
-  other.prediction.step->breakdown.bubble += Seconds{1.0};
-  other.prediction.step->time += Seconds{1.0};
+  other.prediction.step->breakdown.bubble += Seconds{0.5};
+  other.prediction.step->time += Seconds{0.5};
   const std::string html = page_html(page_of({real(), other}));
   CHECK(has(html, "<h2 id=\"side-B\">B · "));
   const std::size_t head = html.find("What changed in the step, from A to B</h2>");
   REQUIRE(head != std::string::npos);
-  CHECK(html.find("pipeline bubble</td><td class=\"num\">+1.00 s", head) != std::string::npos);
+  CHECK(html.find("pipeline bubble</td><td class=\"num\">+500 ms", head) != std::string::npos);
 }
 
 TEST_CASE("plans that cannot run have a page with reasons and without times") {
