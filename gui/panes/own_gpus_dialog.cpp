@@ -50,13 +50,12 @@ OwnGpusDialog::OwnGpusDialog(const QStringList& models, const QStringList& devic
   trained_->setCurrentIndex(adapters_on_4_bits);
   setMinimumWidth(fontMetrics().averageCharWidth() * 64);
   auto* form = new QFormLayout{this};
-  form->setHorizontalSpacing(2 * form->horizontalSpacing());
   form->addRow(tr("&GPU"), device_);
   form->addRow(tr("&How many"), gpus_);
   form->addRow(tr("&Model"), model_);
   form->addRow(tr("What is &trained"), trained_);
-  form->addRow(tr("&Rank of the adapters"), rank_);
-  form->addRow(tr("&Tokens in a sequence"), sequence_);
+  form->addRow(tr("Adapter &rank"), rank_);
+  form->addRow(tr("Sequence &length"), sequence_);
   for (QWidget* box : {static_cast<QWidget*>(model_), static_cast<QWidget*>(device_),
                        static_cast<QWidget*>(gpus_), static_cast<QWidget*>(trained_),
                        static_cast<QWidget*>(rank_), static_cast<QWidget*>(sequence_)})
