@@ -79,7 +79,13 @@ run 4 check runs/large.yaml
 has out 'baseline: step.time_s: '
 has out '; likewise '
 has out '; inversely '
-[[ $(grep -c 'baseline: ' out) -le 10 ]] || fail 'numbers that moved for one reason are not one line'
+cp runs/large.yaml fewer.yaml
+# Half of the machine: what moved for one reason is one line. (Above, ends of bands move by tenths of
+# a percent, each by its own.)
+sed -i 's/hosts: 120/hosts: 64/; s/data: 15/data: 8/; s/global_batch: 1020/global_batch: 1024/' runs/large.yaml
+run 4 check runs/large.yaml
+[[ $(grep -c 'baseline: ' out) -le 7 ]] || fail 'numbers that moved for one reason are not one line'
+mv fewer.yaml runs/large.yaml
 run 0 check runs/large.yaml --tolerance 0.5
 
 printf 'budget:\n  - {metric: step.time_s, max: 0.001}\n' >>runs/small.yaml
