@@ -19,7 +19,7 @@ bool has_mixers(const LlmShape& model, MixerKind mixer) {
 
 bool has_kind(const LlmShape& model, LayerKind kind) {
   const FormCounts forms = model.form_counts(0, model.layers);
-  for (std::size_t form = static_cast<std::size_t>(kind); form < layer_forms; form += layer_kinds)
+  for (auto form = static_cast<std::size_t>(kind); form < layer_forms; form += layer_kinds)
     if (forms[form] > 0) return true;
   return false;
 }
