@@ -8,16 +8,24 @@
 
 namespace foretrain {
 
+namespace {
+
+bool has_unmeasured_kernels(const LlmShape& model) {
+  return model.indexer || model.compression || model.mamba_beside ||
+         model.has_mixer(MixerKind::mamba) || model.has_mixer(MixerKind::delta);
+}
+
+}  // namespace
+
 double scan_uncertainty(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
   const LlmShape& model = job.model;
-  if (!model.indexer && !model.has_mixer(MixerKind::mamba) && !model.has_mixer(MixerKind::delta))
-    return 0.0;
+  if (!has_unmeasured_kernels(model)) return 0.0;
   const FormCounts forms = model.form_counts(0, model.layers);
   Seconds scans;
   for (std::size_t form = 0; form < layer_forms; ++form)
     if (forms[form] > 0)
       scans += forms[form] *
-               scan_time(job, {.kind = layer_types[form].kind, .mixer = layer_types[form].mixer});
+               scan_time(job, variant_of(layer_types[form]));
   const double share = job.microbatches() * scans / (job.parallel.pipeline * step.time);
   warnings.push_back(
       {"outside-calibration",
@@ -29,12 +37,13 @@ double scan_uncertainty(const Job& job, const StepForecast& step, std::vector<Wa
 }
 
 void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
-  if (!job.model.windows_cut(job.training.sequence)) return;
+  const int window = job.model.narrowest_window();
+  if (window == 0 || window >= job.training.sequence) return;
   if (job.memory.attention == AttentionKind::unfused) return;
   warnings.push_back({"outside-calibration",
                       fmt::format("attention with a window of {} tokens is priced as causal "
                                   "attention over as many pairs: no windowed kernel was measured",
-                                  job.model.window)});
+                                  window)});
 }
 
 void warn_of_unmeasured_attention(const Job& job, std::vector<Warning>& warnings) {

@@ -14,6 +14,8 @@ MixerKind mixer_of(char letter) {
       return MixerKind::mamba;
     case 'G':
       return MixerKind::delta;
+    case 'C':
+      return MixerKind::convolution;
     case '*':
       return MixerKind::attention;
     default:
@@ -26,7 +28,34 @@ LayerKind kind_of(char letter) {
   return letter == '-' ? LayerKind::dense : LayerKind::none;
 }
 
+std::uint8_t special_of(const std::string& pattern, std::size_t layer) {
+  if (pattern.empty()) return 0;
+  const char letter = pattern[layer % pattern.size()];
+  return letter == '.' ? std::uint8_t{0} : static_cast<std::uint8_t>(letter - 'a' + 1);
+}
+
 }  // namespace
+
+LayerSizes LlmShape::sizes(const LayerType& type) const {
+  if (type.special > 0) return special_layers[type.special - std::size_t{1}];
+  LayerSizes own = *this;
+  if (!type.windowed) own.window = 0;
+  if (indexer) own.index = IndexUse::own;
+  return own;
+}
+
+int LlmShape::narrowest_window() const {
+  int narrowest = window;
+  for (const LayerSizes& sizes : special_layers)
+    if (sizes.window > 0 && (narrowest == 0 || sizes.window < narrowest)) narrowest = sizes.window;
+  return narrowest;
+}
+
+int LlmShape::widest_window() const {
+  int widest = window;
+  for (const LayerSizes& sizes : special_layers) widest = std::max(widest, sizes.window);
+  return widest;
+}
 
 LayerType LlmShape::layer_form(int layer) const {
   FORETRAIN_REQUIRE(layer >= 0 && layer < layers);
@@ -37,13 +66,16 @@ LayerType LlmShape::layer_form(int layer) const {
     return {kind_of(letter), false, mixer_of(letter)};
   }
   const LayerKind kind = is_moe_layer(layer) ? LayerKind::moe : LayerKind::dense;
-  if (mixer_pattern.empty()) return {kind};
-  return {kind, false, mixer_of(mixer_pattern[at % mixer_pattern.size()])};
+  if (mixer_pattern.empty())
+    return {kind, false, MixerKind::attention, special_of(special_pattern, at)};
+  const MixerKind mixer = mixer_of(mixer_pattern[at % mixer_pattern.size()]);
+  return {kind, false, mixer,
+          mixer == MixerKind::attention ? special_of(special_pattern, at) : std::uint8_t{0}};
 }
 
 FormCounts LlmShape::form_counts(int first, int count) const {
   FormCounts counts{};
-  if (!moe && !is_hybrid()) {
+  if (is_uniform()) {
     counts[form_index({})] = count;
     return counts;
   }
@@ -76,7 +108,8 @@ int LlmShape::moe_layers() const {
 bool LlmShape::is_windowed_layer(int layer, int sequence) const {
   FORETRAIN_REQUIRE(layer >= 0 && layer < layers);
   if (!windows_cut(sequence)) return false;
-  if (is_hybrid() && layer_form(layer).mixer != MixerKind::attention) return false;
+  const LayerType form = layer_form(layer);
+  if (form.special > 0 || form.mixer != MixerKind::attention) return false;
   // As Megatron's window_attn_skip_freq: every Nth layer skips the window.
   return full_attention_every == 0 || (layer + 1) % full_attention_every != 0;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/base/names.hpp"
 #include "models/inputs/layer_type.hpp"
@@ -49,7 +50,17 @@ struct MlaShape {
 struct IndexerShape {
   int heads = 0;
   int head_dim = 0;
-  int top_k = 0;  ///< tokens that the attention sees
+  int top_k = 0;         ///< tokens that the attention sees
+  bool weighted = true;  ///< heads are weighed by a projection; else keys and queries are normed
+};
+
+/// Compressed attention (DeepSeek-V4): queries from a latent vector, one head that is key and value
+/// for all of them, an output projection in groups of low rank; beside the window, tokens are seen
+/// by compressed keys (LayerSizes::compressed), where an indexer is, by the best of them.
+struct CompressionShape {
+  int q_lora_rank = 0;
+  int o_groups = 0;
+  int o_lora_rank = 0;  ///< of each group
 };
 
 /// Mixture of experts in the MLP of some layers.
@@ -64,18 +75,31 @@ struct MoeShape {
   bool linear_bias = false;    ///< GPT-OSS: a trained bias on the router's logits
   int first_dense_layers = 0;  ///< leading layers with a dense MLP of width ffn_hidden
   int every = 1;               ///< one MoE layer in every `every` layers after those
+  /// Routed experts work in a space of this width, with projections down and up around them
+  /// (Nemotron 3 Super); 0: in the residual stream's.
+  int latent_hidden = 0;
+  bool latent_norm = false;    ///< a norm of what comes out of that space (Kimi K3)
+  int identity_experts = 0;    ///< choices of the router that compute nothing (LongCat)
+  bool router_scales = false;  ///< of the router's input and of each expert's result (Gemma 4)
+  bool dense_beside = false;   ///< a dense MLP of width ffn_hidden beside the experts (Gemma 4)
+
+  /// Width that routed experts read and write.
+  [[nodiscard]] int expert_input(int hidden) const {
+    return latent_hidden > 0 ? latent_hidden : hidden;
+  }
+  /// Experts that a token computes in, on average: choices that compute nothing are as popular.
+  [[nodiscard]] double computing() const {
+    return 1.0 * top_k * experts / (experts + identity_experts);
+  }
 };
 
-/// Everything that decides parameter counts, FLOPs and memory of a decoder-only transformer.
-struct LlmShape {
+/// Everything that decides parameter counts, FLOPs and memory of a decoder-only transformer. The
+/// sizes of its own are those of all layers that are not special.
+struct LlmShape : LayerSizes {
   std::string name;
   std::string title;
   int layers = 0;
   int hidden = 0;
-  int heads = 0;
-  int kv_heads = 0;    ///< = heads: multi-head; 1: multi-query; else grouped-query
-  int head_dim = 0;    ///< need not be hidden / heads (Qwen3, Gemma)
-  int ffn_hidden = 0;  ///< dense MLP width
   int vocabulary = 0;  ///< as published, before padding
   int positions = 0;   ///< rows of the learned position table; 0 without one
   PositionKind position = PositionKind::rotary;
@@ -84,7 +108,6 @@ struct LlmShape {
   /// Rotary positions whose amplitude is scaled as well (YaRN, arXiv 2309.00071 section 3.4), which
   /// fused kernels do not do.
   bool rotary_scaled = false;
-  bool attention_sinks = false;  ///< a learned logit per head in the softmax (GPT-OSS)
   /// Inputs of the activation function stay within this, of experts' as well (GPT-OSS); 0: any.
   double mlp_clamp = 0.0;
   bool qk_norm = false;         ///< RMSNorm over head_dim on queries and keys (Qwen3)
@@ -98,10 +121,15 @@ struct LlmShape {
   int norms_per_layer = 2;       ///< 4 for sandwich norms (Grok-1)
   std::optional<MlaShape> mla;
   std::optional<MoeShape> moe;
-  std::optional<IndexerShape> indexer;  ///< with mla
-  int mtp_layers = 0;                   ///< DeepSeek-V3 multi-token prediction modules
-  /// Sliding-window attention: tokens that a token sees, itself included; 0: all before it.
-  int window = 0;
+  std::optional<IndexerShape> indexer;
+  std::optional<CompressionShape> compression;
+  /// Copies of the residual stream that halves are mixed from and added to (arXiv 2409.19606,
+  /// 2512.24880; DeepSeek-V4).
+  int hyper_connections = 1;
+  /// Halves start from a weighted sum over what blocks of so many layers gave (Kimi K3); 0: from
+  /// the last alone.
+  int residual_blocks = 0;
+  int mtp_layers = 0;  ///< DeepSeek-V3 multi-token prediction modules
   /// With a window: layers N, 2N, ... (the first is layer 1) see everything; 0: no layer does.
   int full_attention_every = 0;
   /// The window is the chunk of that many tokens that a token lies in, not those before it (Llama
@@ -115,13 +143,32 @@ struct LlmShape {
   std::string mixer_pattern;
   std::optional<MambaShape> mamba;
   std::optional<DeltaShape> delta;
+  std::optional<ConvolutionShape> convolution;
   bool attention_gate = false;  ///< sigmoid gate on the attention's output (Qwen3-Next)
+  bool head_gate = false;       ///< one value of it for each head (Step 3.5)
+  bool mamba_beside = false;    ///< layers of attention have a Mamba mixer beside it (Falcon-H1)
+  bool layer_scale = false;     ///< a factor of each layer's output (Gemma 4)
+  /// Width of what each layer reads of a second embedding of the token (Gemma 3n, Gemma 4); 0:
+  /// none.
+  int per_layer_input = 0;
+  /// Layers of other sizes, at most most_special_layers, and where they are: a letter for each
+  /// layer, repeated over the layers, a for the first of them, . for none.
+  std::vector<LayerSizes> special_layers;
+  std::string special_pattern;
 
   ModelNumbers numbers;
 
   /// Published count that parameters() must reproduce, 0 where none is published.
   std::int64_t published_parameters = 0;
 
+  /// Of a layer of this type.
+  [[nodiscard]] LayerSizes sizes(const LayerType& type) const;
+  /// Elements of a token between layers; between stages of a pipeline, with what blocks of layers
+  /// before gave, half of them on average.
+  [[nodiscard]] double stream_width() const { return 1.0 * hidden * hyper_connections; }
+  [[nodiscard]] double boundary_width() const {
+    return stream_width() + (residual_blocks > 0 ? 0.5 * layers / residual_blocks * hidden : 0.0);
+  }
   /// The halves of a layer; windowed: false. @pre 0 <= layer < layers
   [[nodiscard]] LayerType layer_form(int layer) const;
   /// Of `count` layers from `first` on.
@@ -135,6 +182,11 @@ struct LlmShape {
   /// the whole sequence cuts nothing.
   [[nodiscard]] bool is_windowed_layer(int layer, int sequence) const;
   [[nodiscard]] bool windows_cut(int sequence) const { return window > 0 && window < sequence; }
+  /// The narrowest window of any layer; 0: none has one.
+  [[nodiscard]] int narrowest_window() const;
+  [[nodiscard]] int widest_window() const;
+  /// All layers hold the same, and take as long but for windows.
+  [[nodiscard]] bool is_uniform() const { return !moe && !is_hybrid() && special_pattern.empty(); }
 };
 
 /// `multiple` > 1 rounds the vocabulary up (Megatron: 128 * tensor); 1 leaves it as published.

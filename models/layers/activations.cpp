@@ -34,7 +34,7 @@ Shape shape_of(const Job& job) {
   shape.element = element_bytes(job.training.precision);
   const bool narrow = quantised(job.training.precision) && job.stack.memory.fp8_saves_inputs;
   shape.gemm_input = narrow ? operand_bytes(job.training.precision) : shape.element;
-  shape.residual = shape.tokens.residual * job.model.hidden;
+  shape.residual = shape.tokens.residual * job.model.stream_width();
   return shape;
 }
 
@@ -307,7 +307,7 @@ RowCounts row_counts(const Job& job, double sequence, int layers) {
   rows.of(RowKind::turned) = job.training.micro_batch > 1 ? tokens.all : 0.0;
   if (!job.model.moe) return rows;
   const MoeShape& moe = *job.model.moe;
-  rows.routed = tokens.residual * moe.top_k;
+  rows.routed = tokens.residual * moe.computing();
   const double received = rows.routed * expert_load(job, layers).busiest;
   const double gathered = received * job.parallel.expert_tensor_size();
   rows.of(RowKind::received) = received;

@@ -9,19 +9,20 @@ namespace {
 
 using enum AdapterTarget;
 
-bool has_mixers(const LlmShape& model, MixerKind mixer) {
+template <class Condition>
+bool has_form(const LlmShape& model, const Condition& condition) {
   const FormCounts forms = model.form_counts(0, model.layers);
-  const std::size_t first = static_cast<std::size_t>(mixer) * layer_kinds;
-  for (std::size_t kind = 0; kind < layer_kinds; ++kind)
-    if (forms[first + kind] > 0) return true;
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    if (forms[form] > 0 && condition(form_of(form))) return true;
   return false;
 }
 
+bool has_mixers(const LlmShape& model, MixerKind mixer) {
+  return has_form(model, [mixer](const LayerType& type) { return type.mixer == mixer; });
+}
+
 bool has_kind(const LlmShape& model, LayerKind kind) {
-  const FormCounts forms = model.form_counts(0, model.layers);
-  for (auto form = static_cast<std::size_t>(kind); form < layer_forms; form += layer_kinds)
-    if (forms[form] > 0) return true;
-  return false;
+  return has_form(model, [kind](const LayerType& type) { return type.kind == kind; });
 }
 
 bool has_second_halves(const LlmShape& model) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/layers/attention_sinks.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -8,11 +9,18 @@
 namespace foretrain {
 
 std::optional<Infeasible> refuse_sinks(const Job& job) {
-  if (!job.model.attention_sinks) return std::nullopt;
+  const std::vector<LayerSizes>& special = job.model.special_layers;
+  const bool some = std::any_of(special.begin(), special.end(),
+                                [](const LayerSizes& sizes) { return sizes.attention_sinks; });
+  if (!job.model.attention_sinks && !some) return std::nullopt;
   const std::string sinks = job.model.name + " has attention with learned sinks, which ";
-  if (job.parallel.context > 1)
+  const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
+  if (job.parallel.context > 1 && !swaps)
     return Infeasible{std::string(not_modelled_rule), "parallel.context",
-                      sinks + "a ring of context ranks does not compute", "parallel.context: 1"};
+                      sinks +
+                          "context ranks compute only where they exchange heads for the "
+                          "sequence",
+                      "communication.context_exchange: all-to-all, or parallel.context: 1"};
   if (job.memory.attention == AttentionKind::flash && job.stack.times.flash2)
     return Infeasible{std::string(not_modelled_rule), "memory.attention",
                       sinks + "FlashAttention-2 of this stack does not compute",

@@ -11,12 +11,16 @@ using layer_detail::describe_gather;
 using layer_detail::half_bytes;
 using layer_detail::norm_traffic;
 
-HeadShape head_shape(const LlmShape& model, bool windowed, const LayerCut& cut) {
+HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut) {
   HeadShape shape;
-  shape.heads = model.heads / cut.tensor;
-  shape.window = windowed ? model.window : 0.0;
-  shape.chunked = windowed && model.window_chunked;
-  if (model.indexer) shape.window = model.indexer->top_k;  // as many pairs
+  shape.heads = sizes.heads / cut.tensor;
+  shape.window = sizes.window;
+  shape.chunked = sizes.window > 0 && model.window_chunked;
+  shape.compressed = sizes.compressed;
+  if (sizes.index != IndexUse::none && sizes.compressed > 0)
+    shape.chosen = model.indexer->top_k;
+  else if (sizes.index != IndexUse::none)
+    shape.window = model.indexer->top_k;  // as many pairs
   if (model.mla) {
     const MlaShape& mla = *model.mla;
     shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
@@ -25,10 +29,14 @@ HeadShape head_shape(const LlmShape& model, bool windowed, const LayerCut& cut) 
     shape.value = shape.output = shape.heads * shape.value_dim;
     return shape;
   }
-  shape.head_dim = shape.value_dim = model.head_dim;
-  shape.query = shape.output = shape.heads * model.head_dim;
+  shape.head_dim = sizes.head_dim;
+  shape.value_dim = sizes.value_dim > 0 ? sizes.value_dim : sizes.head_dim;
+  shape.query = shape.heads * shape.head_dim;
+  shape.output = shape.heads * shape.value_dim;
   // A rank has one key-value head at least: those that several query heads share are copied.
-  shape.key = shape.value = std::max(1.0, model.kv_heads / cut.tensor) * model.head_dim;
+  const double shared = std::max(1.0, sizes.kv_heads / cut.tensor);
+  shape.key = shared * shape.head_dim;
+  shape.value = shared * shape.value_dim;
   return shape;
 }
 
@@ -40,30 +48,51 @@ SavedTensor of_qkv(Keep keep, double width) {
           .offloaded = &LayerModules::core_attention};
 }
 
-void add_qkv(const LlmShape& model, LayerDescription& layer) {
+/// Columns of the gate on the attention's output.
+double gate_columns(const LlmShape& model, const HeadShape& heads) {
+  if (model.attention_gate) return heads.output;
+  return model.head_gate ? heads.heads : 0.0;
+}
+
+/// What a layer makes of its own input; keys and values may be an earlier layer's.
+struct OwnInputs {
+  double key;
+  double value;
+  double projected;  ///< columns of the projection
+
+  OwnInputs(const LayerSizes& sizes, const HeadShape& heads)
+      : key{sizes.shared_keys ? 0.0 : heads.key},
+        value{sizes.shared_keys ? 0.0 : heads.value},
+        projected{heads.query + key + (sizes.keys_are_values ? 0.0 : value)} {}
+};
+
+void add_qkv(const LlmShape& model, const LayerSizes& sizes, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
-  const double keys = heads.key / (heads.query + heads.key + heads.value);
+  const OwnInputs own{sizes, heads};
+  const double gate = gate_columns(model, heads);
   describe_gather(model.hidden, nullptr, nullptr, layer);
   layer.add({.name = "QKV projection",
              .work = LayerWork::product,
              .gathered = Gathered::input,
-             .out = heads.all() + (model.attention_gate ? heads.output : 0.0),
+             .out = own.projected + gate,
              .in = static_cast<double>(model.hidden),
-             .vectors = model.qkv_bias ? heads.all() : 0.0,
-             .every_second = keys,
+             .vectors = model.qkv_bias ? own.projected : 0.0,
+             .every_second = own.key / own.projected,
              .linear = LinearKind::qkv});
-  SavedTensor inputs = of_qkv(Keep::attention_input, heads.all());
-  inputs.every_second = heads.query + heads.value;
+  SavedTensor inputs = of_qkv(Keep::attention_input, heads.query + own.key + own.value);
+  inputs.every_second = heads.query + own.value;
   layer.save(inputs);
-  if (model.attention_gate) layer.save(of_qkv(Keep::element, heads.output));
+  if (gate > 0.0) layer.save(of_qkv(Keep::element, gate));
   if (!model.qk_norm && !model.qk_norm_whole) return;
-  layer.add({.name = "query and key norms",
-             .out = heads.query + heads.key,
-             .traffic = norm_traffic,
-             .fused_by = FusedKernel::norm,
-             .vectors = model.qk_norm_whole ? heads.query + heads.key : 2.0 * model.head_dim,
-             .every_second = 1.0});
-  layer.save(of_qkv(Keep::element, heads.query + heads.key));
+  const double normed = heads.query + own.key;
+  layer.add(
+      {.name = "query and key norms",
+       .out = normed,
+       .traffic = norm_traffic,
+       .fused_by = FusedKernel::norm,
+       .vectors = model.qk_norm_whole ? normed : heads.head_dim * (sizes.shared_keys ? 1.0 : 2.0),
+       .every_second = 1.0});
+  layer.save(of_qkv(Keep::element, normed));
   layer.save(of_qkv(Keep::statistics, 4.0 * heads.heads));
 }
 
@@ -128,14 +157,16 @@ void add_latent_heads(const LlmShape& model, LayerDescription& layer) {
   layer.save(inputs);
 }
 
-void add_rotary(const LlmShape& model, LayerDescription& layer) {
+void add_rotary(const LlmShape& model, const LayerSizes& sizes, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
+  const OwnInputs own{sizes, heads};
+  const double turned = heads.query + own.key;
   const bool rotary = model.position == PositionKind::rotary;
   const bool fused = rotary && !model.rotary_scaled;
   const double bytes = half_bytes * (fused ? 2.0 : 1.0);
   const LayerModule again = model.mla ? &LayerModules::mla_up_projection : nullptr;
   layer.add({.name = fused ? "rotary" : "head split",
-             .out = heads.all(),
+             .out = turned + own.value,
              .traffic = {bytes, bytes},
              .fused_by = fused ? std::optional{FusedKernel::rope} : std::nullopt,
              .again = again,
@@ -143,21 +174,28 @@ void add_rotary(const LlmShape& model, LayerDescription& layer) {
   if (rotary && !fused)
     layer.add({.name = "scaled rotary",
                .work = LayerWork::plain,
-               .out = heads.query + heads.key,
+               .out = turned,
                .traffic = layer_detail::scaled_rotary_traffic,
                .launches = layer_detail::scaled_rotary_launches,
                .fused_by = FusedKernel::rope,
                .again = again,
                .every_second = 1.0});
-  if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, heads.query + heads.key));
+  if (rotary && !model.mla) layer.save(of_qkv(Keep::rotary_copies, turned));
+}
+
+/// Width of the vector that queries come from; 0: from the residual stream.
+double query_latent(const LlmShape& model) {
+  if (model.compression) return model.compression->q_lora_rank;
+  return model.mla ? model.mla->q_lora_rank : 0.0;
 }
 
 /// The lightning indexer (DeepSeek-V3.2): scores of all pairs in small heads, of which each token
 /// takes the best. Whole on every tensor rank, without gradient through the choice.
-void add_indexer(const LlmShape& model, LayerDescription& layer) {
+void add_indexer(const LlmShape& model, int compressed, LayerDescription& layer) {
   const IndexerShape& indexer = *model.indexer;
   const double width = 1.0 * indexer.heads * indexer.head_dim;
-  const double query_input = model.mla->q_lora_rank > 0 ? model.mla->q_lora_rank : model.hidden;
+  const double query_input = query_latent(model) > 0.0 ? query_latent(model) : model.hidden;
+  const double group = compressed > 0 ? compressed : 1.0;  // tokens of a key
   const auto project = [&](std::string_view name, double out, double in, double vectors) {
     layer.add({.name = name,
                .work = LayerWork::product,
@@ -168,22 +206,25 @@ void add_indexer(const LlmShape& model, LayerDescription& layer) {
     layer.save(of_qkv(Keep::element, out));
   };
   project("indexer queries", width, query_input, 0.0);
-  project("indexer keys", indexer.head_dim, model.hidden, 2.0 * indexer.head_dim);
-  project("indexer weights", indexer.heads, model.hidden, 0.0);
+  if (compressed > 0)
+    layer_detail::describe_compressor(model, compressed, indexer.head_dim, layer);
+  else
+    project("indexer keys", indexer.head_dim, model.hidden, 2.0 * indexer.head_dim);
+  if (indexer.weighted) project("indexer weights", indexer.heads, model.hidden, 0.0);
   // Causal half of the pairs: products, then one score that the choice reads.
   constexpr double score_bytes = 4.0;
   layer.add({.name = "indexer scores",
              .work = LayerWork::scan,
              .rows = RowKind::keys,
-             .traffic = {score_bytes, 2.0 * score_bytes},
-             .scanned = {width, 2.0 * width}});
+             .traffic = {score_bytes / group, 2.0 * score_bytes / group},
+             .scanned = {width / group, 2.0 * width / group}});
 }
 
-void add_core(const LlmShape& model, LayerDescription& layer) {
+void add_core(const LayerSizes& sizes, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
   layer.add({.name = "attention",
              .work = LayerWork::attention,
-             .vectors = model.attention_sinks ? heads.heads : 0.0,
+             .vectors = sizes.attention_sinks ? heads.heads : 0.0,
              .again = &LayerModules::core_attention});
   const auto save = [&](Keep keep, RowKind rows, double width) {
     layer.save({.row = &LayerActivations::scores,
@@ -204,38 +245,59 @@ void add_core(const LlmShape& model, LayerDescription& layer) {
               .offloaded = &LayerModules::attention_projection});
 }
 
+/// On what attention gives; latent attention has no projection in common with it.
+void add_gate(const LlmShape& model, LayerDescription& layer) {
+  const double width = layer.heads.output;
+  const double columns = gate_columns(model, layer.heads);
+  if (columns == 0.0) return;
+  if (model.mla) {
+    layer.add({.name = "gate projection",
+               .work = LayerWork::product,
+               .out = columns,
+               .in = static_cast<double>(model.hidden),
+               .every_second = 1.0});
+    layer.save(of_qkv(Keep::element, columns));
+  }
+  layer.add({.name = "attention gate", .out = width, .traffic = {6.0, 10.0}});
+  layer.save({.row = &LayerActivations::attention_output,
+              .keep = Keep::product_input,
+              .width = width,
+              .every_second = width});
+}
+
 }  // namespace
 
-void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
+void describe_attention(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                         LayerDescription& layer) {
   const double hidden = model.hidden;
-  layer.heads = head_shape(model, windowed, cut);
+  const LayerSizes sizes = model.sizes(type);
+  if (sizes.heads == 0) return;
+  layer.heads = head_shape(model, sizes, cut);
   layer_detail::describe_norm(
       "attention norm",
       {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
        &LayerModules::attention_norm, &LayerModules::qkv_linear, LinearKind::qkv},
       model, layer);
-  if (model.mla) {
+  if (model.compression) {
+    layer_detail::describe_compressed_inputs(model, sizes, layer);
+  } else if (model.mla) {
     add_latents(model, layer);
     add_latent_heads(model, layer);
   } else {
-    add_qkv(model, layer);
+    add_qkv(model, sizes, layer);
   }
-  add_rotary(model, layer);
-  if (model.indexer) add_indexer(model, layer);
-  add_core(model, layer);
-  if (model.attention_gate) {
-    layer.add({.name = "attention gate", .out = layer.heads.output, .traffic = {6.0, 10.0}});
-    layer.save({.row = &LayerActivations::attention_output,
-                .keep = Keep::product_input,
-                .width = layer.heads.output,
-                .every_second = layer.heads.output});
-  }
+  add_rotary(model, sizes, layer);
+  if (sizes.index == IndexUse::own) add_indexer(model, sizes.compressed, layer);
+  add_core(sizes, layer);
+  add_gate(model, layer);
+  const double inner = model.compression
+                           ? layer_detail::describe_grouped_output(model, cut.tensor, layer)
+                           : layer.heads.output;
   layer.add({.name = "projection",
              .work = LayerWork::product,
              .gathered = Gathered::output_gradient,
              .out = hidden,
-             .in = layer.heads.output,
+             .in = inner,
              .vectors = model.attention_output_bias && !model.mla ? hidden : 0.0,
              .every_second = 1.0,
              .linear = LinearKind::projection});

@@ -33,6 +33,39 @@ EndTensor streams(double count, const LlmShape& model) {
   return {.row = &EndActivations::kept, .rows = RowKind::residual, .width = count * model.hidden};
 }
 
+/// A second table with a row for each token and layer, and a projection of the first one's rows
+/// that is added to it (Gemma 3n, Gemma 4).
+void add_per_layer_inputs(const LlmShape& model, const EndCut& cut, EndDescription& end) {
+  const double width = 1.0 * model.layers * model.per_layer_input;
+  end.add({.name = "per-layer embedding",
+           .work = LayerWork::lookup,
+           .part = LayerPart::ends,
+           .out = cut.vocabulary / cut.tensor,
+           .in = width,
+           .traffic = lookup_traffic,
+           .frozen = cut.frozen_table});
+  end.add({.name = "per-layer projection",
+           .work = LayerWork::product,
+           .part = LayerPart::ends,
+           .rows = RowKind::residual,
+           .out = width,
+           .in = static_cast<double>(model.hidden),
+           .vectors = static_cast<double>(model.per_layer_input),
+           .frozen = cut.frozen_table});
+  end.save({.row = &EndActivations::kept, .rows = RowKind::residual, .width = 2.0 * width});
+}
+
+/// Weights with which copies of the residual stream are read by the output.
+void add_stream_output(const LlmShape& model, EndDescription& end) {
+  const double copies = model.hyper_connections;
+  const double parameters =
+      copies > 1.0 ? copies * copies * model.hidden + copies + 1.0 : 2.0 * model.hidden;
+  end.add({.name = "output of streams",
+           .work = LayerWork::unpriced,
+           .part = LayerPart::ends,
+           .vectors = parameters});
+}
+
 }  // namespace
 
 EndCut end_cut(const Job& job) {
@@ -71,6 +104,7 @@ void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription
            .part = LayerPart::ends,
            .out = hidden});
   if (model.embedding_norm) end.add(end_norm("embedding norm", model, cut));
+  if (model.per_layer_input > 0) add_per_layer_inputs(model, cut, end);
   end.save({.row = &EndActivations::kept,
             .keep = Keep::dropout_mask,
             .rows = RowKind::residual,
@@ -80,6 +114,7 @@ void describe_embedding(const LlmShape& model, const EndCut& cut, EndDescription
 void describe_output(const LlmShape& model, const EndCut& cut, EndDescription& end) {
   const double hidden = model.hidden;
   const double columns = cut.scores ? 1.0 : cut.vocabulary / cut.tensor;
+  if (model.hyper_connections > 1 || model.residual_blocks > 0) add_stream_output(model, end);
   end.add(end_norm("final norm", model, cut));
   end.save(streams(2.0, model));  // its input and output
   end.add(gather(hidden));

@@ -20,17 +20,19 @@ SavedTensor of_experts(double LayerActivations::*row, Keep keep, RowKind rows, d
   return {.row = row, .keep = keep, .rows = rows, .width = width, .remade = routing};
 }
 
-void add_router(const LlmShape& model, LayerDescription& layer) {
+void add_router(const LlmShape& model, bool hashed, LayerDescription& layer) {
+  const MoeShape& moe = *model.moe;
   const double hidden = model.hidden;
-  const double experts = model.moe->experts;
+  const double experts = moe.experts + moe.identity_experts;
+  const double scales = moe.router_scales ? hidden + experts : 0.0;
   layer.add({.name = "router",
              .work = LayerWork::router,
              .part = LayerPart::router,
              .rows = RowKind::residual,
              .out = experts,
              .in = hidden,
-             .vectors = model.moe->linear_bias ? experts : 0.0,
-             .buffers = model.moe->router_bias ? experts : 0.0,
+             .vectors = (moe.linear_bias ? experts : 0.0) + scales,
+             .buffers = moe.router_bias && !hashed ? experts : 0.0,
              .again = routing,
              .every_second = 1.0,
              .linear = LinearKind::router});
@@ -58,7 +60,7 @@ void add_exchange(std::string_view name, LayerWork work, const LlmShape& model,
   layer.add({.name = name,
              .work = work,
              .part = LayerPart::experts,
-             .out = static_cast<double>(model.hidden),
+             .out = static_cast<double>(model.moe->expert_input(model.hidden)),
              .waits = name == dispatch,
              .again = routing});
 }
@@ -68,7 +70,7 @@ void add_permute(std::string_view name, const LlmShape& model, LayerDescription&
              .work = LayerWork::expert_streaming,
              .part = LayerPart::experts,
              .rows = RowKind::permuted,
-             .out = static_cast<double>(model.hidden),
+             .out = static_cast<double>(model.moe->expert_input(model.hidden)),
              .traffic = {permute_traffic, permute_traffic},
              .again = routing,
              .every_second = name == permute ? 1.0 : 0.0});
@@ -96,7 +98,7 @@ void add_activation(const LlmShape& model, double width, LayerDescription& layer
 
 /// The products of the routed experts with what they save.
 void add_products(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
-  const double hidden = model.hidden;
+  const double hidden = model.moe->expert_input(model.hidden);
   const double inputs = model.gated_mlp ? 2.0 : 1.0;
   const double local = model.moe->experts / cut.expert;
   const double width = model.moe->expert_ffn_hidden / cut.expert_tensor;
@@ -166,13 +168,66 @@ void add_shared(const LlmShape& model, const LayerCut& cut, LayerDescription& la
                .linear = LinearKind::shared_gate});
 }
 
+/// A projection of the tokens into the space that experts work in, or back; whole on every rank.
+void add_latent(std::string_view name, double out, double in, LayerDescription& layer) {
+  layer.add({.name = name,
+             .work = LayerWork::product,
+             .part = LayerPart::mlp,
+             .rows = RowKind::residual,
+             .out = out,
+             .in = in,
+             .again = routing,
+             .every_second = 1.0});
+  layer.save(of_experts(&LayerActivations::dispatch, Keep::element, RowKind::residual, out));
+}
+
+void add_latent_norm(double width, LayerDescription& layer) {
+  layer.add({.name = "latent norm",
+             .part = LayerPart::mlp,
+             .rows = RowKind::residual,
+             .out = width,
+             .traffic = layer_detail::norm_traffic,
+             .fused_by = FusedKernel::norm,
+             .vectors = width,
+             .again = routing,
+             .every_second = 1.0});
+}
+
+/// An MLP of every token beside the experts, with norms of its own where a layer has two on either
+/// side of a half.
+void add_dense_beside(const LlmShape& model, double width, const LayerCut& cut,
+                      LayerDescription& layer) {
+  if (!model.moe->dense_beside) return;
+  layer_detail::describe_mlp({"MLP up projection", "activation", "MLP down projection"},
+                             {&LayerModules::mlp, nullptr, false}, width / cut.tensor, model,
+                             layer);
+  if (model.norms_per_layer < 4) return;
+  const double norms = 3.0 * model.hidden;
+  layer.add({.name = "norms beside experts",
+             .part = LayerPart::norm,
+             .rows = RowKind::residual,
+             .out = norms,
+             .traffic = layer_detail::norm_traffic,
+             .fused_by = FusedKernel::norm,
+             .vectors = norms,
+             .every_second = 1.0});
+  layer.save({.row = &LayerActivations::mlp_norm_input,
+              .rows = RowKind::residual,
+              .width = norms,
+              .every_second = norms});
+}
+
 }  // namespace
 
-void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+void describe_experts(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut,
+                      LayerDescription& layer) {
   FORETRAIN_REQUIRE(model.moe.has_value());
-  const bool shared = model.moe->shared_ffn_hidden > 0;
+  const MoeShape& moe = *model.moe;
+  const bool shared = moe.shared_ffn_hidden > 0 || moe.dense_beside;
+  const double latent = moe.latent_hidden;
   layer_detail::describe_mlp_norm(shared ? LinearKind::mixture : LinearKind::router, model, layer);
-  add_router(model, layer);
+  add_router(model, sizes.hash_routed, layer);
+  if (latent > 0.0) add_latent("latent down projection", latent, model.hidden, layer);
   add_permute(permute, model, layer);
   add_exchange(dispatch, LayerWork::expert_exchange, model, layer);
   add_exchange("expert all-gather", LayerWork::expert_gather, model, layer);
@@ -180,11 +235,14 @@ void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescripti
   add_exchange("expert reduce-scatter", LayerWork::expert_scatter, model, layer);
   add_exchange("combine", LayerWork::expert_exchange, model, layer);
   SavedTensor combined = of_experts(&LayerActivations::expert_combined, Keep::expert_result,
-                                    RowKind::received, model.hidden);
+                                    RowKind::received, moe.expert_input(model.hidden));
   if (cut.expert > 1) combined.every_second = combined.width;
   layer.save(combined);
   add_permute("unpermute", model, layer);
+  if (moe.latent_norm) add_latent_norm(latent, layer);
+  if (latent > 0.0) add_latent("latent up projection", model.hidden, latent, layer);
   add_shared(model, cut, layer);
+  add_dense_beside(model, sizes.ffn_hidden, cut, layer);
   layer_detail::describe_residual("MLP residual", model, layer);
 }
 

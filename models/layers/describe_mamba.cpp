@@ -66,23 +66,70 @@ void add_scan(const MambaShape& shape, const Scan& scan, LayerDescription& layer
       layer);
 }
 
-}  // namespace
+/// Mamba-1 (arXiv 2312.00752; mamba-ssm, `selective_scan_interface.py`): one kernel goes through
+/// the sequence with a state of N values for each channel, 9 FLOPs of a value as the paper's
+/// appendix D counts, on the vector units: nothing of it is a matrix product.
+void add_selective_scan(const MambaShape& shape, double inner, double tensor,
+                        LayerDescription& layer) {
+  const double rank = shape.step_rank;
+  const double states = shape.state_dim;
+  const double columns = rank + 2.0 * states;
+  const auto product = [&](std::string_view name, double out, double in, double vectors) {
+    layer.add({.name = name, .work = LayerWork::product, .out = out, .in = in, .vectors = vectors});
+    layer.save({.row = &LayerActivations::mixer_input, .width = out, .every_second = out});
+  };
+  product("state projection", columns, inner, shape.inner_norms ? columns : 0.0);
+  if (tensor > 1.0) layer_detail::describe_scatter(columns, nullptr, nullptr, layer);
+  product("step projection", inner, rank, inner);
+  const double work = 9.0 * states * inner;
+  describe_scan("selective scan", {work, 2.0 * work},
+                {half * (4.0 * inner + 2.0 * states), half * (10.0 * inner + 4.0 * states)}, layer);
+}
 
-void describe_mamba(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+struct MambaColumns {
+  double channels;  ///< that the convolution goes over
+  double all;       ///< of the projection
+  double vectors;   ///< parameters of the scan
+};
+
+MambaColumns columns_of(const MambaShape& shape, const Scan& scan) {
+  if (shape.step_rank > 0)  // a decay of each channel and state, a skip of each channel
+    return {scan.inner, 2.0 * scan.inner, scan.inner * (shape.state_dim + 1.0)};
+  const double channels = scan.inner + 2.0 * scan.groups;
+  constexpr double per_head = 3.0;  // decay, skip connection, bias of the step size
+  return {channels, scan.inner + channels + scan.heads, per_head * scan.heads};
+}
+
+void add_mixer(const LlmShape& model, const LayerCut& cut, bool beside, LayerDescription& layer) {
   FORETRAIN_REQUIRE(model.mamba.has_value());
   const MambaShape& shape = *model.mamba;
   const Scan scan{shape, cut.tensor};
-  const double channels = scan.inner + 2.0 * scan.groups;
-  const double columns = scan.inner + channels + scan.heads;
-  constexpr double per_head = 3.0;  // decay, skip connection, bias of the step size
-  layer_detail::describe_mixer_input(
-      model, {columns, shape.projection_bias ? columns : 0.0, per_head * scan.heads}, layer);
+  const MambaColumns columns = columns_of(shape, scan);
+  const layer_detail::MixerProjection projection{
+      columns.all, shape.projection_bias ? columns.all : 0.0, columns.vectors};
+  if (beside)
+    layer_detail::describe_mixer_projection(model, projection, layer);
+  else
+    layer_detail::describe_mixer_input(model, projection, layer);
   const double taps = shape.conv_kernel + (shape.conv_bias ? 1.0 : 0.0);
-  layer_detail::describe_convolution(channels, channels * taps, layer);
-  add_scan(shape, scan, layer);
-  layer_detail::describe_gated_norm(scan.inner, scan.inner, layer);
+  layer_detail::describe_convolution(columns.channels, columns.channels * taps, layer);
+  if (shape.step_rank > 0)
+    add_selective_scan(shape, scan.inner, cut.tensor, layer);
+  else
+    add_scan(shape, scan, layer);
+  layer_detail::describe_gated_norm(scan.inner, shape.gated_norm ? scan.inner : 0.0, layer);
   layer_detail::describe_mixer_output(model, scan.inner, shape.projection_bias ? model.hidden : 0.0,
                                       layer);
+}
+
+}  // namespace
+
+void describe_mamba(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  add_mixer(model, cut, false, layer);
+}
+
+void describe_mamba_beside(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+  add_mixer(model, cut, true, layer);
 }
 
 }  // namespace foretrain

@@ -84,12 +84,54 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
   describe_scatter(hidden, switches.module, switches.module_too, layer);
 }
 
+/// Every layer reads its part of a second embedding, gated by the residual stream, and adds it.
+void describe_per_layer_input(const LlmShape& model, LayerDescription& layer) {
+  const double hidden = model.hidden;
+  const double width = model.per_layer_input;
+  const auto product = [&](std::string_view name, double out, double in) {
+    layer.add({.name = name,
+               .work = LayerWork::product,
+               .part = LayerPart::mlp,
+               .rows = RowKind::residual,
+               .out = out,
+               .in = in,
+               .every_second = 0.5});
+  };
+  const auto save = [&](double elements) {
+    layer.save({.row = &LayerActivations::mlp_input,
+                .rows = RowKind::residual,
+                .width = elements,
+                .every_second = elements});
+  };
+  product("per-layer gate", width, hidden);
+  save(2.0 * width);  // of the gate, before and after its activation
+  layer.add({.name = "per-layer activation",
+             .part = LayerPart::mlp,
+             .rows = RowKind::residual,
+             .out = width,
+             .traffic = half_bytes * Traffic{3.0, 5.0},
+             .every_second = 1.0});
+  save(width);
+  product("per-layer projection", hidden, width);
+  save(hidden);
+  layer.add({.name = "per-layer norm",
+             .part = LayerPart::norm,
+             .rows = RowKind::residual,
+             .out = hidden,
+             .traffic = norm_traffic,
+             .fused_by = FusedKernel::norm,
+             .vectors = hidden,
+             .every_second = 1.0});
+  describe_residual("per-layer residual", model, layer);
+}
+
 }  // namespace layer_detail
 
-void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer) {
+void describe_dense(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut,
+                    LayerDescription& layer) {
   layer_detail::describe_mlp_norm(LinearKind::fc1, model, layer);
   layer_detail::describe_mlp({"MLP up projection", "activation", "MLP down projection"},
-                             {&LayerModules::mlp, nullptr, false}, model.ffn_hidden / cut.tensor,
+                             {&LayerModules::mlp, nullptr, false}, sizes.ffn_hidden / cut.tensor,
                              model, layer);
   layer_detail::describe_residual("MLP residual", model, layer);
 }

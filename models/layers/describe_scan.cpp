@@ -9,6 +9,7 @@ namespace {
 constexpr Traffic convolution_traffic{4.0, 10.0};  // backward: input, gradient, input again
 // Gate and output before it in the scan's kernels, the norm of the product behind them.
 constexpr Traffic gated_norm_traffic{8.0, 16.0};
+constexpr Traffic gate_traffic{6.0, 10.0};
 constexpr Traffic turn_traffic{4.0, 4.0};
 
 SavedTensor of_mixer(Keep keep, double width) {
@@ -37,10 +38,10 @@ void describe_convolution(double channels, double parameters, LayerDescription& 
 
 void describe_gated_norm(double width, double parameters, LayerDescription& layer) {
   layer.save(of_mixer(Keep::element, 2.0 * width));  // of the scan, before and after the gate
-  layer.add({.name = "gated norm",
+  layer.add({.name = parameters > 0.0 ? "gated norm" : "gate",
              .work = LayerWork::plain,
              .out = width,
-             .traffic = gated_norm_traffic,
+             .traffic = parameters > 0.0 ? gated_norm_traffic : gate_traffic,
              .vectors = parameters});
 }
 
@@ -58,6 +59,11 @@ void describe_mixer_input(const LlmShape& model, const MixerProjection& projecti
                 {&LayerActivations::attention_norm_input, &LayerActivations::attention_norm_output,
                  nullptr, nullptr, LinearKind::mixer_in},
                 model, layer);
+  describe_mixer_projection(model, projection, layer);
+}
+
+void describe_mixer_projection(const LlmShape& model, const MixerProjection& projection,
+                               LayerDescription& layer) {
   describe_gather(model.hidden, nullptr, nullptr, layer);
   layer.add({.name = "mixer in projection",
              .work = LayerWork::product,
@@ -67,6 +73,7 @@ void describe_mixer_input(const LlmShape& model, const MixerProjection& projecti
              .vectors = projection.biases + projection.vectors,
              .linear = LinearKind::mixer_in,
              .apart = projection.apart});
+  layer.add({.name = "head exchange", .work = LayerWork::context_swap, .out = projection.columns});
   layer.save(of_mixer(Keep::element, projection.columns));
   describe_turn(projection.columns, layer);
 }
@@ -75,6 +82,7 @@ void describe_mixer_output(const LlmShape& model, double inner, double biases,
                            LayerDescription& layer) {
   const double hidden = model.hidden;
   describe_turn(inner, layer);
+  layer.add({.name = "head exchange", .work = LayerWork::context_swap, .out = inner});
   SavedTensor input = of_mixer(Keep::product_input, inner);
   input.for_weights = LinearKind::mixer_out;
   layer.save(input);

@@ -89,13 +89,13 @@ ForwardFlops layer_forward_flops(const LlmShape& shape, int sequence, const Laye
   const HeadShape& heads = layer.heads;
   ForwardFlops flops;
   flops.attention_projections = Flop{2.0 * tokens * attention_weights};
-  flops.attention_scores = Flop{tokens * attended_keys(tokens, heads.window, heads.chunked) *
+  flops.attention_scores = Flop{tokens * attended_keys(tokens, heads) *
                                 (2.0 * heads.heads * (heads.head_dim + heads.value_dim))};
   if (attention == AttentionFlops::causal) flops.attention_scores /= 2.0;
   flops.scans = Flop{tokens * scanned};
   flops.dense_mlp = Flop{2.0 * tokens * mlp_weights};
   if (type.kind == LayerKind::moe)
-    flops.experts = Flop{2.0 * tokens * shape.moe->top_k * expert_weights};
+    flops.experts = Flop{2.0 * tokens * shape.moe->computing() * expert_weights};
   flops.router = Flop{2.0 * tokens * router_weights};
   return flops;
 }
@@ -115,7 +115,9 @@ FlopsPerSequence flops_per_sequence(const LlmShape& shape, int sequence, int voc
   const Flop layers = result.forward.total() + mtp.layers;
   const Flop scores = result.forward.attention_scores + mtp.scores;
   result.forward.mtp = mtp.layers + mtp.heads;
-  result.forward.head = head_flops(shape, vocabulary, sequence);
+  EndDescription embedding{false};
+  describe_embedding(shape, {vocabulary}, embedding);
+  result.forward.head = head_flops(shape, vocabulary, sequence) + end_flops(embedding, sequence);
 
   if (recompute == RecomputeKind::selective) result.recompute = scores;
   if (recompute == RecomputeKind::full) result.recompute = layers;

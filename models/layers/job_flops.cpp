@@ -34,7 +34,7 @@ TokenFlops product_flops(double weights, const LayerOperator& op) {
 
 /// Weights that a token is multiplied with: of those of experts its own.
 double weights_of_token(const LayerOperator& op, const LlmShape& model) {
-  return op.part == LayerPart::experts ? model.moe->top_k * op.out * op.in : op.weights();
+  return op.part == LayerPart::experts ? model.moe->computing() * op.out * op.in : op.weights();
 }
 
 TokenFlops layer_flops(const Job& job, const LayerType& type, double keys,
@@ -48,8 +48,7 @@ TokenFlops layer_flops(const Job& job, const LayerType& type, double keys,
     if (op.is_product()) sum.add(1.0, product_flops(weights_of_token(op, job.model), op));
   }
   const HeadShape& heads = layer.heads;
-  sum.scores = attended_keys(keys, heads.window, heads.chunked) * 2.0 * heads.heads *
-               (heads.head_dim + heads.value_dim);
+  sum.scores = attended_keys(keys, heads) * 2.0 * heads.heads * (heads.head_dim + heads.value_dim);
   if (convention == AttentionFlops::causal) sum.scores /= 2.0;
   sum.forward += sum.scores;
   sum.frozen += sum.scores;
@@ -103,6 +102,7 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   }
   TokenFlops all = layers;
   all.add(1.0 + modules, end_flops(job, describe_output));
+  all.add(1.0, end_flops(job, describe_embedding));
   double each = all.forward + all.backward;
   if (job.fine_tuning.has_reference()) each += all.frozen;
   double again = 0.0;

@@ -18,6 +18,8 @@ bool is_launched(const LayerOperator& op, const Parallel& plan) {
     case LayerWork::tensor_gather:
     case LayerWork::tensor_scatter:
       return plan.tensor > 1;
+    case LayerWork::context_swap:
+      return plan.context > 1;
     case LayerWork::adapter_gather:
       return op.part == LayerPart::experts ? plan.expert_tensor_size() > 1 : plan.tensor > 1;
     case LayerWork::expert_gather:
@@ -151,7 +153,8 @@ double relative_launches(const Job& job, const LayerType& type) {
   const CudaGraphs& graphs = job.training.cuda_graphs;
   const LlmShape& model = job.model;
   const bool plain = type.kind == LayerKind::dense && type.mixer == MixerKind::attention &&
-                     !model.attention_gate && !model.mla && !model.qk_norm &&
+                     !model.attention_gate && !model.head_gate && !model.mla && !model.qk_norm &&
+                     !model.mamba_beside && model.per_layer_input == 0 && type.special == 0 &&
                      !model.qk_norm_whole && !model.rotary_scaled && model.mlp_clamp == 0.0;
   if (plain && !graphs.any() && !job.fine_tuning.freezes()) return 1.0;
   if (graphs.has(GraphPart::full_iteration)) return 0.0;
@@ -161,7 +164,7 @@ double relative_launches(const Job& job, const LayerType& type) {
   describe_mixer(job.model, type, cut, mixer);
   launches.half(mixer, type.mixer == MixerKind::mamba ? GraphPart::mamba : GraphPart::attention);
   LayerDescription second{job, false};
-  describe_second(job.model, type.kind, cut, second);
+  describe_second(job.model, type, cut, second);
   launches.half(second, type.kind == LayerKind::moe ? GraphPart::moe : GraphPart::mlp);
   return launches.count() / plain_launches(job);
 }

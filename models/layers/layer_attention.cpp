@@ -26,11 +26,14 @@ AttentionWork attention_block(const HeadShape& heads, const LayerContext& contex
   const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
   work.query_length = swaps ? length : length / ranks;
   if (swaps) work.heads /= ranks;
-  work.key_length =
-      attended_keys(rings ? length / ranks : length, fused ? heads.window : 0.0, heads.chunked);
+  work.key_length = attended_keys(rings ? length / ranks : length, heads, fused);
   work.head_dim = heads.head_dim;
   work.value_dim = heads.value_dim;
   return work;
+}
+
+CommGroup context_group(const Job& job) {
+  return ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
 }
 
 /// The exchange of key-value blocks around the ring, beside the attention of the block at hand; the
@@ -39,8 +42,7 @@ void add_ring(const HeadShape& heads, const PassTimes& block, double again,
               const LayerContext& context, OperatorSum& sum) {
   const Job& job = context.job;
   const int ranks = job.parallel.context;
-  const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
+  const CommGroup group = context_group(job);
   const Bytes keys_and_values{half_bytes * context.tokens * (heads.key + heads.value)};
   const int span = group.domains() > 1 ? group.span_hosts : 1;
   const auto exposed = [&](Bytes payload, Seconds compute) {
@@ -91,13 +93,12 @@ void add_gathered_keys(const HeadShape& heads, const CommGroup& group, double ag
             {}}});
 }
 
-/// Heads for the sequence before attention and the reverse behind it, mirrored in the backward pass
-/// (`AttnFuncWithCPAndQKVOA2A` there; DeepSpeed-Ulysses, arXiv 2309.14509).
-void add_swapped_heads(const HeadShape& heads, const CommGroup& group, double again,
-                       const LayerContext& context, OperatorSum& sum) {
+/// `width` columns of all rows of a rank for those of other ranks.
+void add_swapped(double width, const CommGroup& group, double again, const LayerContext& context,
+                 OperatorSum& sum) {
   const double ranks = group.ranks;
   const double domains = group.domains();
-  const double sent = half_bytes * context.tokens * (heads.all() + heads.output);
+  const double sent = half_bytes * context.tokens * width;
   const AllToAllTraffic traffic{Bytes{sent * (ranks - 1.0) / ranks},
                                 Bytes{sent * (domains - 1.0) / domains}};
   const Seconds time = all_to_all_time(group, traffic, context.path);
@@ -116,13 +117,12 @@ void add_swapped_heads(const HeadShape& heads, const CommGroup& group, double ag
 /// Context ranks that do not send blocks round a ring.
 void add_context_exchange(const HeadShape& heads, double again, const LayerContext& context,
                           OperatorSum& sum) {
-  const Job& job = context.job;
-  const CommGroup group =
-      ProcessGrid{job.parallel}.group(GroupKind::context).on_hosts(job.cluster.packing());
-  if (job.communication.context_exchange == ContextExchange::all_gather)
+  const CommGroup group = context_group(context.job);
+  if (context.job.communication.context_exchange == ContextExchange::all_gather)
     add_gathered_keys(heads, group, again, context, sum);
-  else
-    add_swapped_heads(heads, group, again, context, sum);
+  else  // heads for the sequence before attention and the reverse behind it, mirrored in the
+        // backward pass (`AttnFuncWithCPAndQKVOA2A` there; DeepSpeed-Ulysses, arXiv 2309.14509)
+    add_swapped(heads.all() + heads.output, group, again, context, sum);
 }
 
 /// Casts around 8-bit attention (Transformer Engine, `dot_product_attention/backends.py`): queries,
@@ -146,6 +146,12 @@ Bytes core_traffic(const HeadShape& heads, const AttentionWork& work, const Laye
 }
 
 }  // namespace
+
+void add_context_swap(const LayerOperator& op, double again, const LayerContext& context,
+                      OperatorSum& sum) {
+  if (context.job.parallel.context > 1)
+    add_swapped(op.out, context_group(context.job), again, context, sum);
+}
 
 void add_attention(const HeadShape& heads, double again, const LayerContext& context,
                    OperatorSum& sum) {

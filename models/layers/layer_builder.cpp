@@ -204,6 +204,9 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
       case LayerWork::tensor_gather:
         add_gather(op.out, again, products.after(i), context, sum);
         break;
+      case LayerWork::context_swap:
+        add_context_swap(op, again, context, sum);
+        break;
       case LayerWork::tensor_scatter:
         add_scatter(op.out, again, products.last(), context, sum);
         break;
@@ -239,16 +242,16 @@ void add_mixer(const LayerType& type, const LayerContext& context, OperatorSum& 
   add_operators(half.operators(), half.heads, context, sum);
 }
 
-void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum) {
+void add_second_half(const LayerType& type, const LayerContext& context, OperatorSum& sum) {
   LayerDescription half{context.job, false};
-  describe_second(context.job.model, kind, context.cut, half);
+  describe_second(context.job.model, type, context.cut, half);
   add_operators(half.operators(), half.heads, context, sum);
-  if (kind == LayerKind::moe) hide_behind_kernels(context, sum);
+  if (type.kind == LayerKind::moe) hide_behind_kernels(context, sum);
 }
 
 void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& sum) {
   add_mixer(type, context, sum);
-  add_second_half(type.kind, context, sum);
+  add_second_half(type, context, sum);
 }
 
 }  // namespace foretrain::layer_detail

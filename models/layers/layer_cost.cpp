@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "models/inputs/recipe.hpp"
 #include "models/layers/internal/layer_builder.hpp"
@@ -91,6 +92,10 @@ PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
   return piece;
 }
 
+bool same_mixer(const LayerType& a, const LayerType& b) {
+  return a.mixer == b.mixer && a.special == b.special && a.windowed == b.windowed;
+}
+
 }  // namespace
 
 double launch_turns(const Parallel& plan) { return plan.single_process() ? plan.data : 1.0; }
@@ -99,23 +104,23 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
   const LayerContext context{job, wide};
   const LayerCounts counts = layer_counts(job.model, job.training.sequence);
   Types priced;
-  for (std::size_t first = 0; first < layer_types.size(); first += layer_kinds) {
-    const auto end = std::min(first + layer_kinds, layer_types.size());
-    if (std::all_of(counts.begin() + first, counts.begin() + end, [](int n) { return n == 0; }))
-      continue;
-    OperatorSum mixer;  // the same in layers of all kinds
-    layer_detail::add_mixer(layer_types[first], context, mixer);
-    for (std::size_t i = first; i < end; ++i) {
-      if (counts[i] == 0) continue;
-      OperatorSum sum = mixer;
-      layer_detail::add_second_half(layer_types[i].kind, context, sum);
-      const LayerLaunches launches{relative_launches(job, layer_types[i]),
-                                   weight_launches(job, layer_types[i]),
-                                   again_launches(job, layer_types[i])};
-      priced[i].kept = assemble(sum, false, launches, job);
-      if (job.memory.recompute.kind == RecomputeKind::full)
-        priced[i].recomputed = assemble(sum, true, launches, job);
+  std::optional<LayerType> last;
+  OperatorSum mixer;  // the same in layers of all kinds
+  for (std::size_t i = 0; i < layer_types.size(); ++i) {
+    if (counts[i] == 0) continue;
+    const LayerType& type = layer_types[i];
+    if (!last || !same_mixer(*last, type)) {
+      mixer = OperatorSum{};
+      layer_detail::add_mixer(type, context, mixer);
     }
+    last = type;
+    OperatorSum sum = mixer;
+    layer_detail::add_second_half(type, context, sum);
+    const LayerLaunches launches{relative_launches(job, type), weight_launches(job, type),
+                                 again_launches(job, type)};
+    priced[i].kept = assemble(sum, false, launches, job);
+    if (job.memory.recompute.kind == RecomputeKind::full)
+      priced[i].recomputed = assemble(sum, true, launches, job);
   }
   return priced;
 }

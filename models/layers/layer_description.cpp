@@ -15,7 +15,7 @@ LayerType layer_type(const LlmShape& model, int layer, int sequence) {
 
 LayerCounts layer_counts(const LlmShape& model, int sequence) {
   LayerCounts counts{};
-  if (!model.windows_cut(sequence) && !model.is_hybrid()) {
+  if (!model.windows_cut(sequence) && !model.is_hybrid() && model.special_pattern.empty()) {
     const int moe = model.moe_layers();
     counts[type_index({LayerKind::dense})] = model.layers - moe;
     counts[type_index({LayerKind::moe})] = moe;
@@ -35,26 +35,38 @@ void describe_mixer(const LlmShape& model, const LayerType& type, const LayerCut
                     LayerDescription& layer) {
   switch (type.mixer) {
     case MixerKind::attention:
-      return describe_attention(model, type.windowed, cut, layer);
+      describe_attention(model, type, cut, layer);
+      if (model.mamba_beside) describe_mamba_beside(model, cut, layer);
+      return;
     case MixerKind::mamba:
       return describe_mamba(model, cut, layer);
     case MixerKind::delta:
       return describe_delta(model, cut, layer);
+    case MixerKind::convolution:
+      return describe_convolution_mixer(model, cut, layer);
     case MixerKind::none:
       break;
   }
 }
 
-void describe_second(const LlmShape& model, LayerKind kind, const LayerCut& cut,
+void describe_second(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                      LayerDescription& layer) {
-  if (kind == LayerKind::moe) describe_experts(model, cut, layer);
-  if (kind == LayerKind::dense) describe_dense(model, cut, layer);
+  const LayerSizes sizes = model.sizes(type);
+  if (type.kind == LayerKind::moe) describe_experts(model, sizes, cut, layer);
+  if (type.kind == LayerKind::dense) describe_dense(model, sizes, cut, layer);
+  if (type.kind == LayerKind::none) return;
+  if (model.per_layer_input > 0) layer_detail::describe_per_layer_input(model, layer);
+  if (model.layer_scale)
+    layer.add({.name = "layer scale",
+               .work = LayerWork::unpriced,
+               .part = LayerPart::norm,
+               .vectors = 1.0});
 }
 
 void describe_layer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                     LayerDescription& layer) {
   describe_mixer(model, type, cut, layer);
-  describe_second(model, type.kind, cut, layer);
+  describe_second(model, type, cut, layer);
 }
 
 namespace layer_detail {
@@ -65,6 +77,7 @@ Traffic activation_traffic(const LlmShape& model) {
 
 void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& model,
                    LayerDescription& layer) {
+  describe_stream_mix(model, layer);
   const double norms = model.norms_per_layer / 2.0;
   const double width = norms * model.hidden;
   layer.add({.name = name,
@@ -111,6 +124,46 @@ void describe_residual(std::string_view name, const LlmShape& model, LayerDescri
               .keep = Keep::dropout_mask,
               .rows = RowKind::residual,
               .width = hidden});
+}
+
+/// Rows that a kernel reads and writes of each element of the residual stream, and what it keeps.
+void add_mix(std::string_view name, double streams, double parameters, const LlmShape& model,
+             LayerDescription& layer) {
+  const double width = streams * model.hidden;
+  layer.add({.name = name,
+             .part = LayerPart::norm,
+             .rows = RowKind::residual,
+             .out = width,
+             .traffic = {4.0, 8.0},
+             .vectors = parameters,
+             .every_second = 1.0});
+  layer.save({.row = &LayerActivations::attention_norm_input,
+              .rows = RowKind::residual,
+              .width = width,
+              .every_second = width});
+}
+
+void describe_stream_mix(const LlmShape& model, LayerDescription& layer) {
+  const double hidden = model.hidden;
+  if (model.hyper_connections > 1) {
+    // Weights of what is read, of what is added, and of the copies among each other.
+    const double copies = model.hyper_connections;
+    const double mixes = (2.0 + copies) * copies;
+    layer.add({.name = "hyper-connection weights",
+               .work = LayerWork::product,
+               .part = LayerPart::norm,
+               .rows = RowKind::residual,
+               .out = mixes,
+               .in = copies * hidden,
+               .vectors = mixes + 3.0,
+               .every_second = 1.0});
+    add_mix("hyper-connections", copies, 0.0, model, layer);
+  }
+  if (model.residual_blocks > 0) {
+    // Half of the blocks lie before a layer on average; a query and a norm each.
+    const double before = 1.0 + 0.5 * model.layers / model.residual_blocks;
+    add_mix("residual attention", before, 2.0 * hidden, model, layer);
+  }
 }
 
 void describe_gather(double width, LayerModule again, LayerModule again_too,

@@ -48,6 +48,7 @@ enum class LayerWork : std::uint8_t {
   weight_streaming,  ///< goes through weights, whatever the rows: unpacking, norms
   tensor_gather,     ///< before what is cut over the tensor ranks
   tensor_scatter,    ///< after it
+  context_swap,      ///< the sequence of all context ranks for a part of the columns, or back
   lookup_scatter,    ///< after a lookup; its way back runs beside later passes
   expert_gather,     ///< the same for experts that several ranks share
   expert_scatter,
@@ -216,8 +217,10 @@ struct HeadShape {
   double output = 0.0;    ///< of the attention, into the output projection
   double head_dim = 0.0;  ///< of queries and keys
   double value_dim = 0.0;
-  double window = 0.0;   ///< tokens that a token sees, itself included; 0: all before it
-  bool chunked = false;  ///< of those in chunks of so many
+  double window = 0.0;      ///< tokens that a token sees, itself included; 0: all before it
+  bool chunked = false;     ///< of those in chunks of so many
+  double compressed = 0.0;  ///< beside the window: tokens that share a key; 0: none
+  double chosen = 0.0;      ///< of those keys, that a query sees; 0: all
 
   [[nodiscard]] double all() const { return query + key + value; }
 };
@@ -293,19 +296,25 @@ class LayerDescription : public OperatorList<SavedTensor, 208> {
 
 /// Halves of a layer, with its norms and the sums at their ends. A kind of half is one function in
 /// a file of its own. Equations: models/layers/README.md, "Operators".
-void describe_attention(const LlmShape& model, bool windowed, const LayerCut& cut,
+void describe_attention(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                         LayerDescription& layer);
 /// @pre the model has such mixers, as all below.
 void describe_mamba(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+/// Beside attention, of the same input into the same sum.
+void describe_mamba_beside(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
 void describe_delta(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
-void describe_dense(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+void describe_convolution_mixer(const LlmShape& model, const LayerCut& cut,
+                                LayerDescription& layer);
+void describe_dense(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut,
+                    LayerDescription& layer);
 /// @pre the model has experts.
-void describe_experts(const LlmShape& model, const LayerCut& cut, LayerDescription& layer);
+void describe_experts(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut,
+                      LayerDescription& layer);
 
 /// The first half, whichever it is; the second one.
 void describe_mixer(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                     LayerDescription& layer);
-void describe_second(const LlmShape& model, LayerKind kind, const LayerCut& cut,
+void describe_second(const LlmShape& model, const LayerType& type, const LayerCut& cut,
                      LayerDescription& layer);
 /// Both halves, into an empty description. @pre the model has such layers.
 void describe_layer(const LlmShape& model, const LayerType& type, const LayerCut& cut,

@@ -72,9 +72,14 @@ struct LayerVariant {
   bool wide = false;      ///< quantised training: one of Training::bf16_end_layers
   bool windowed = false;  ///< attention with LlmShape::window
   MixerKind mixer = MixerKind::attention;
+  std::uint8_t special = 0;  ///< LayerType::special
 
-  [[nodiscard]] LayerType type() const { return {kind, windowed, mixer}; }
+  [[nodiscard]] LayerType type() const { return {kind, windowed, mixer, special}; }
 };
+[[nodiscard]] constexpr LayerVariant variant_of(const LayerType& type, bool recomputed = false,
+                                                bool wide = false) {
+  return {type.kind, recomputed, wide, type.windowed, type.mixer, type.special};
+}
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their
 /// times add up to LayerCost's PieceTimes, launch excess aside. Equations: models/layers/README.md,

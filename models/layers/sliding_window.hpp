@@ -5,6 +5,7 @@
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
+#include "models/layers/layer_description.hpp"
 
 namespace foretrain {
 
@@ -13,6 +14,10 @@ namespace foretrain {
 /// tokens up to its own. @param window 0: no window. @param chunked a query sees the tokens before
 /// it in its chunk of `window` tokens, the last of which may be shorter. @pre sequence > 0.
 [[nodiscard]] double attended_keys(double sequence, double window, bool chunked = false);
+/// The same of heads; with compressed keys, those that follow the window's, or the best of them.
+/// @param sees_window false: unfused kernels, which compute all scores and mask them
+[[nodiscard]] double attended_keys(double sequence, const HeadShape& heads,
+                                   bool sees_window = true);
 
 /// Why a job whose model has windows is not modelled; nothing where it is.
 [[nodiscard]] std::optional<Infeasible> refuse_windows(const Job& job);

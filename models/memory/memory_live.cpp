@@ -24,7 +24,7 @@ void add_previous_microbatch(const StageContext& context, Rows& rows) {
   if (job.microbatches() < 2) return;
   const double element = full_precision(job.training.precision) ? 4.0 : 2.0;
   rows[Item::boundary_tensors] += context.rules.boundary_tensors * element *
-                                  context.activations.tokens.residual * job.model.hidden;
+                                  context.activations.tokens.residual * job.model.boundary_width();
   rows[Item::attention_mask] += context.activations.mask;
 }
 

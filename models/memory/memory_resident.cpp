@@ -181,7 +181,7 @@ void add_leftovers(const StageContext& context, Rows& rows) {
     const double tensors = rules.boundary_tensors +
                            rules.boundary_tensors_per_chunk * (job.parallel.virtual_stages - 1);
     rows[Item::boundary_tensors] +=
-        tensors * element * context.activations.tokens.residual * job.model.hidden;
+        tensors * element * context.activations.tokens.residual * job.model.boundary_width();
     rows[Item::attention_mask] += context.activations.mask;
   }
 }

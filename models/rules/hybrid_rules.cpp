@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -23,37 +24,78 @@ void require_cut(const Job& job, const Cut& cut, std::vector<Infeasible>& reason
        fmt::format("parallel.tensor: a divisor of {}", cut.number)});
 }
 
-}  // namespace
-
-void check_mixers(const Job& job, std::vector<Infeasible>& reasons) {
-  const LlmShape& model = job.model;
-  if (model.has_mixer(MixerKind::mamba)) {
-    require_cut(job, {model.mamba->heads, "Mamba heads"}, reasons);
-    require_cut(job, {model.mamba->groups, "Mamba groups"}, reasons);
-  }
-  if (model.has_mixer(MixerKind::delta)) {
-    require_cut(job, {model.delta->key_heads, "key heads of delta mixers"}, reasons);
-    require_cut(job, {model.delta->value_heads, "value heads of delta mixers"}, reasons);
-  }
+/// Context ranks share out the heads of a tensor rank.
+void require_swap(const Job& job, const Cut& cut, std::vector<Infeasible>& reasons) {
+  const int context = job.parallel.context;
+  const int heads = cut.number / std::max(1, job.parallel.tensor);
+  if (context == 1 || heads % context == 0) return;
+  reasons.push_back({"mixers-divide-context", "parallel.context",
+                     fmt::format("{} {} of a tensor rank are not divisible by parallel.context {}",
+                                 heads, cut.what, context),
+                     fmt::format("parallel.context: a divisor of {}", heads)});
 }
 
-void refuse_hybrids(const Job& job, std::vector<Infeasible>& reasons) {
+/// What of the model's attention has no forecast with this plan.
+void refuse_attention(const Job& job, std::vector<Infeasible>& reasons) {
   const LlmShape& model = job.model;
-  if (model.indexer && job.parallel.context > 1)
+  const bool chooses = model.indexer || model.compression;
+  if (chooses && job.parallel.context > 1)
     refuse(reasons, "parallel.context",
            "sparse attention over context ranks is not modelled: which keys a rank chooses decides "
            "what is exchanged",
            "parallel.context: 1");
-  if (model.indexer && job.memory.attention == AttentionKind::unfused)
+  if (chooses && job.memory.attention == AttentionKind::unfused)
     refuse(reasons, "memory.attention", "unfused sparse attention is not modelled",
            "memory.attention: flash");
+  if (model.compression && job.fine_tuning.adapter != AdapterKind::none)
+    refuse(reasons, "fine_tuning",
+           "adapters beside compressed attention are not modelled: which of its projections have "
+           "one is not known",
+           "full fine-tuning");
+}
+
+/// What a layer takes of another one, which may lie on another stage.
+void refuse_pipelines(const Job& job, std::vector<Infeasible>& reasons) {
+  const LlmShape& model = job.model;
+  if (job.parallel.pipeline == 1) return;
+  const bool shared = std::any_of(model.special_layers.begin(), model.special_layers.end(),
+                                  [](const LayerSizes& sizes) { return sizes.shared_keys; });
+  if (shared)
+    refuse(reasons, "parallel.pipeline",
+           "layers that share keys and values over stages of a pipeline are not modelled: they "
+           "would travel with every micro-batch",
+           "parallel.pipeline: 1");
+  if (model.per_layer_input > 0)
+    refuse(reasons, "parallel.pipeline",
+           "per-layer embeddings over stages of a pipeline are not modelled: their rows would "
+           "travel with every micro-batch",
+           "parallel.pipeline: 1");
+}
+
+}  // namespace
+
+void check_mixers(const Job& job, std::vector<Infeasible>& reasons) {
+  const LlmShape& model = job.model;
+  if (model.has_mixer(MixerKind::mamba) || model.mamba_beside) {
+    require_cut(job, {model.mamba->heads, "Mamba heads"}, reasons);
+    if (model.mamba->step_rank == 0)
+      require_cut(job, {model.mamba->groups, "Mamba groups"}, reasons);
+    require_swap(job, {model.mamba->heads, "Mamba heads"}, reasons);
+  }
+  if (model.has_mixer(MixerKind::delta)) {
+    require_cut(job, {model.delta->key_heads, "key heads of delta mixers"}, reasons);
+    require_cut(job, {model.delta->value_heads, "value heads of delta mixers"}, reasons);
+    require_swap(job, {model.delta->key_heads, "key heads of delta mixers"}, reasons);
+  }
+  if (model.compression)
+    require_cut(job, {model.compression->o_groups, "groups of the output projection"}, reasons);
+}
+
+void refuse_hybrids(const Job& job, std::vector<Infeasible>& reasons) {
+  const LlmShape& model = job.model;
+  refuse_attention(job, reasons);
+  refuse_pipelines(job, reasons);
   if (!model.is_hybrid()) return;
-  const bool scans = model.has_mixer(MixerKind::mamba) || model.has_mixer(MixerKind::delta);
-  if (scans && job.parallel.context > 1)
-    refuse(reasons, "parallel.context",
-           "state-space mixers over context ranks are not modelled: how their states or heads are "
-           "exchanged (all-to-all in Megatron-Core) is not counted",
-           "parallel.context: 1");
   if (job.memory.recompute.kind == RecomputeKind::selective &&
       job.memory.recompute.every_second_matmul)
     refuse(reasons, "memory.recompute",

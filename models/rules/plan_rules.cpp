@@ -74,13 +74,15 @@ void check_sizes(const Job& job, Reasons& reasons) {
 void check_tensor(const Job& job, Reasons& reasons) {
   const LlmShape& model = job.model;
   const int tensor = job.parallel.tensor;
-  require_divides(
-      reasons, {tensor, model.heads, "parallel.tensor", "heads-divide-tensor", "attention heads"});
-  if (!model.mla && model.kv_heads != model.heads)
-    require_divides(reasons, {tensor, model.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
+  const LayerSizes cut = common_sizes(model);
+  require_divides(reasons,
+                  {tensor, cut.heads, "parallel.tensor", "heads-divide-tensor", "attention heads"});
+  // The one head of compressed attention is whole on every rank, as latents are.
+  if (!model.mla && !model.compression && cut.kv_heads != cut.heads)
+    require_divides(reasons, {tensor, cut.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
                               "key-value heads"});
   require_divides(reasons,
-                  {tensor, model.ffn_hidden, "parallel.tensor", "ffn-divides-tensor", "MLP width"});
+                  {tensor, cut.ffn_hidden, "parallel.tensor", "ffn-divides-tensor", "MLP width"});
   require_divides(
       reasons, {tensor, model.hidden, "parallel.tensor", "hidden-divides-tensor", "hidden size"});
   if (job.parallel.sequence && tensor == 1)
@@ -117,7 +119,8 @@ void check_swapped_heads(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   if (plan.context == 1 || job.communication.context_exchange != ContextExchange::all_to_all)
     return;
-  const int heads = job.model.mla ? job.model.heads : job.model.kv_heads;
+  const LayerSizes cut = common_sizes(job.model);
+  const int heads = job.model.mla ? cut.heads : cut.kv_heads;
   require_divides(reasons, {plan.context, heads / std::max(1, plan.tensor), "parallel.context",
                             "heads-divide-context", "key-value heads of a tensor rank"});
 }

@@ -13,11 +13,23 @@ constexpr int most_sequences_per_pass = 8;
 
 /// What tensor ranks have to divide: heads, those of keys where they are fewer, and widths.
 int common_width(const LlmShape& model) {
-  const int heads = model.mla ? model.heads : std::gcd(model.heads, model.kv_heads);
-  return std::gcd(heads, std::gcd(model.ffn_hidden, model.hidden));
+  const LayerSizes sizes = common_sizes(model);
+  const bool whole = model.mla || model.compression;  // keys, on every rank
+  const int heads = whole ? sizes.heads : std::gcd(sizes.heads, sizes.kv_heads);
+  return std::gcd(heads, std::gcd(sizes.ffn_hidden, model.hidden));
 }
 
 }  // namespace
+
+LayerSizes common_sizes(const LlmShape& model) {
+  LayerSizes common = model;
+  for (const LayerSizes& sizes : model.special_layers) {
+    common.heads = std::gcd(common.heads, sizes.heads);
+    common.kv_heads = std::gcd(common.kv_heads, sizes.heads > 0 ? sizes.kv_heads : 0);
+    common.ffn_hidden = std::gcd(common.ffn_hidden, sizes.ffn_hidden);
+  }
+  return common;
+}
 
 std::vector<int> divisors_of(int number, int most) {
   std::vector<int> found;

@@ -20,6 +20,10 @@ struct PlanSizes {
 /// Those of the job's model, machine, sequence and batch; its own plan does not matter.
 [[nodiscard]] PlanSizes plan_sizes(const Job& job);
 
+/// Heads and widths that tensor ranks have to divide, in layers of all kinds: the greatest common
+/// divisors.
+[[nodiscard]] LayerSizes common_sizes(const LlmShape& model);
+
 /// The divisors of `number` up to `most`, ascending. @pre number >= 1
 [[nodiscard]] std::vector<int> divisors_of(int number, int most);
 

@@ -109,6 +109,10 @@ void check_model(const Deployment& deployment, Reasons& reasons) {
     refuse(reasons, "model.attention.indexer",
            "sparse attention by an indexer is not modelled in inference",
            "a model without indexer");
+  if (model.compression)
+    refuse(reasons, "model.attention.compression",
+           "attention over compressed keys is not modelled in inference",
+           "a model without compressed attention");
   if (model.mla && model.is_hybrid())
     refuse(reasons, "model", "latent attention beside state-space mixers is not modelled", "");
   if (!has_gemm_profile({deployment.cluster.host.device, deployment.kernels, Precision::bf16}))

@@ -44,7 +44,7 @@ class ListBuilder {
   void add_attention(const HeadShape& heads);
   void add_stream(const LayerOperator& op, const LayerType& type);
   void add_scan(const LayerOperator& op);
-  void add_state(const LayerType& type);
+  void add_state(MixerKind mixer);
   void add_exchanges(const LayerType& type);
   void add_output();
   void add_dispatch(double layers);
@@ -120,7 +120,7 @@ void ListBuilder::add_latent_decode(const LayerOperator& op) {
 void ListBuilder::add_experts(const LayerOperator& op) {
   const MoeShape& moe = *deployment_.model.moe;
   const WeightFormat format = deployment_.precision.experts;
-  const bool up = op.in == static_cast<double>(deployment_.model.hidden);
+  const bool up = op.in == moe.expert_input(deployment_.model.hidden);
   if (up && (list_.experts.empty() || list_.experts.back().down_in > 0.0)) {
     ExpertPrice price;
     price.rates = rates(format);
@@ -130,7 +130,7 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.experts = moe.experts;
     price.local = op.copies;
     price.groups = deployment_.layout.expert;
-    price.top_k = moe.top_k;
+    price.top_k = moe.computing();
     price.layers = layers_;
     price.weight_bytes = op.out * op.in * weight_bytes(format);
     price.row_bytes = half * (op.in + op.out);
@@ -172,8 +172,7 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
   StreamPrice price;
   const bool norm = op.part == LayerPart::norm;
   price.part = op.part == LayerPart::experts || op.part == LayerPart::router ? &StepTime::experts
-               : (type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta) && !norm &&
-                       op.part == LayerPart::attention
+               : has_state(type.mixer) && !norm && op.part == LayerPart::attention
                    ? &StepTime::state
                    : &StepTime::elementwise;
   const bool routed = op.rows == RowKind::expert || op.rows == RowKind::permuted;
@@ -198,11 +197,11 @@ void ListBuilder::add_scan(const LayerOperator& op) {
   list_.streams.push_back(price);
 }
 
-void ListBuilder::add_state(const LayerType& type) {
+void ListBuilder::add_state(MixerKind mixer) {
   StreamPrice price;
   price.part = &StepTime::state;
   price.rows = StepRows::decoded;
-  price.row_bytes = 2.0 * state_bytes(deployment_.model, type.mixer, deployment_.layout.tensor);
+  price.row_bytes = 2.0 * state_bytes(deployment_.model, mixer, deployment_.layout.tensor);
   price.layers = layers_;
   list_.streams.push_back(price);
   list_.kernels += layers_;
@@ -286,8 +285,10 @@ void ListBuilder::add_layers(const LayerType& type, double layers) {
   LayerDescription layer{false};
   describe_layer(deployment_.model, type, serving_cut(deployment_.layout), layer);
   for (const LayerOperator& op : layer.operators()) add_operator(op, type);
-  if (type.mixer == MixerKind::attention) add_attention(layer.heads);
-  if (type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta) add_state(type);
+  if (layer.heads.heads > 0.0) add_attention(layer.heads);
+  if (has_state(type.mixer)) add_state(type.mixer);
+  if (deployment_.model.mamba_beside && type.mixer == MixerKind::attention)
+    add_state(MixerKind::mamba);
   add_exchanges(type);
 }
 
@@ -300,11 +301,11 @@ PriceList ListBuilder::build() {
   list_.stages = layout.pipeline;
   list_.slowest_share =
       static_cast<double>(longest_stage(model, layout.pipeline)) / std::max(1, model.layers);
-  list_.top_k = model.moe ? model.moe->top_k : 0.0;
+  list_.top_k = model.moe ? model.moe->computing() : 0.0;
   list_.drafted = deployment_.speculation.drafted;
   list_.draft_share = deployment_.speculation.draft_share;
   list_.graphs = deployment_.cuda_graphs;
-  const int beyond_windows = model.window > 0 ? model.window + 1 : 1;
+  const int beyond_windows = model.widest_window() + 1;
   const LayerCounts counts = layer_counts(model, beyond_windows);
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0) add_layers(layer_types[i], counts[i]);

@@ -15,15 +15,19 @@ namespace serving_detail {
 double state_bytes(const LlmShape& model, MixerKind mixer, double tensor) {
   constexpr double state_element = 4.0;
   constexpr double input_element = 2.0;
+  if (mixer == MixerKind::convolution)
+    return input_element * model.hidden * (model.convolution->kernel - 1.0) / tensor;
   if (mixer == MixerKind::mamba) {
     const MambaShape& shape = *model.mamba;
-    const double channels = shape.inner() + 2.0 * shape.groups * shape.state_dim;
+    const double groups = shape.step_rank > 0 ? 0.0 : 2.0 * shape.groups * shape.state_dim;
+    const double channels = shape.inner() + groups;
     return (state_element * shape.inner() * shape.state_dim +
             input_element * channels * (shape.conv_kernel - 1.0)) /
            tensor;
   }
   const DeltaShape& shape = *model.delta;
-  const double channels = 2.0 * shape.keys() + shape.values();
+  const bool convolves = shape.kind != DeltaKind::lightning;
+  const double channels = convolves ? 2.0 * shape.keys() + shape.values() : 0.0;
   return (state_element * shape.value_heads * shape.key_head_dim * shape.value_head_dim +
           input_element * channels * (shape.conv_kernel - 1.0)) /
          tensor;
@@ -63,7 +67,7 @@ double operator_bytes(const LayerOperator& op, const ServingPrecision& bits) {
 
 /// Layers of the longest stage by type: stages take consecutive layers.
 std::vector<LayerCounts> stage_counts(const LlmShape& model, int pipeline) {
-  const int beyond_windows = model.window > 0 ? model.window + 1 : 1;
+  const int beyond_windows = model.widest_window() + 1;
   const int each = serving_detail::longest_stage(model, pipeline);
   std::vector<LayerCounts> stages(static_cast<std::size_t>(pipeline), LayerCounts{});
   for (int layer = 0; layer < model.layers; ++layer)
@@ -104,20 +108,25 @@ LayerCache layer_cache(const Deployment& deployment, const LayerType& type, int 
   const LlmShape& model = deployment.model;
   LayerCache cache;
   cache.layers = layers;
-  if (type.mixer == MixerKind::mamba || type.mixer == MixerKind::delta)
+  const LayerSizes sizes = model.sizes(type);
+  if (serving_detail::has_state(type.mixer))
     cache.bytes_per_sequence =
         serving_detail::state_bytes(model, type.mixer, deployment.layout.tensor);
-  if (type.mixer != MixerKind::attention) return cache;
+  if (model.mamba_beside && type.mixer == MixerKind::attention)
+    cache.bytes_per_sequence =
+        serving_detail::state_bytes(model, MixerKind::mamba, deployment.layout.tensor);
+  if (type.mixer != MixerKind::attention || sizes.heads == 0 || sizes.shared_keys) return cache;
   double elements = 0.0;
   if (model.mla) {
     elements = model.mla->kv_lora_rank + model.mla->qk_rope_head_dim;  // on every tensor rank
   } else {
     const int ranks = deployment.layout.tensor;
-    const int heads = std::max(1, (model.kv_heads + ranks - 1) / ranks);
-    elements = 2.0 * heads * model.head_dim;
+    const int heads = std::max(1, (sizes.kv_heads + ranks - 1) / ranks);
+    const int value = sizes.value_dim > 0 ? sizes.value_dim : sizes.head_dim;
+    elements = 1.0 * heads * (sizes.head_dim + value);
   }
   cache.bytes_per_token = elements * cache_element_bytes(deployment.precision.cache);
-  cache.window = type.windowed ? model.window : 0;
+  cache.window = sizes.window;
   return cache;
 }
 

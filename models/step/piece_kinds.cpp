@@ -2,45 +2,30 @@
 // Pieces of a model, and the layers that they are.
 #include "models/step/step_costs.hpp"
 
+#include <fmt/format.h>
+
 namespace foretrain {
 namespace {
 
 constexpr int first_layer = static_cast<int>(PieceKind::layer);
-constexpr int first_hybrid = static_cast<int>(PieceKind::hybrid_layer);
 constexpr int after_layers = static_cast<int>(PieceKind::head);
+constexpr int per_type = static_cast<int>(pieces_per_type);
 
-/// Layers of models that are no hybrids.
-constexpr bool is_usual(const LayerType& type) {
-  return type.mixer == MixerKind::attention && type.kind != LayerKind::none;
-}
-
-/// Among the layers that only hybrids have, in the order of layer_types.
-constexpr int hybrid_rank(const LayerType& type) {
-  int rank = 0;
-  for (const LayerType& other : layer_types) {
-    if (other == type) break;
-    if (!is_usual(other)) ++rank;
-  }
-  return rank;
-}
-
-constexpr LayerType hybrid_of_rank(int rank) {
-  for (const LayerType& type : layer_types)
-    if (!is_usual(type) && hybrid_rank(type) == rank) return type;
-  return {};
-}
+/// As LlmShape::special_pattern names them.
+char letter_of(std::uint8_t special) { return static_cast<char>('a' + special - 1); }
 
 std::string layer_name(const LayerVariant& layer) {
   std::string name;
   if (layer.recomputed) name += "recomputed ";
   if (layer.windowed) name += "windowed ";
+  if (layer.special > 0) name += fmt::format("special {} ", letter_of(layer.special));
   if (layer.wide) name += "bf16 ";
-  if (!is_usual(layer.type())) {
-    if (layer.mixer == MixerKind::mamba) name += "Mamba ";
-    if (layer.mixer == MixerKind::delta) name += "delta net ";
-    if (layer.mixer == MixerKind::attention) name += "attention ";
-    if (layer.mixer == MixerKind::none && layer.kind == LayerKind::dense) name += "MLP ";
-  }
+  const bool alone = layer.kind == LayerKind::none;
+  if (layer.mixer == MixerKind::mamba) name += "Mamba ";
+  if (layer.mixer == MixerKind::delta) name += "delta net ";
+  if (layer.mixer == MixerKind::convolution) name += "convolution ";
+  if (layer.mixer == MixerKind::attention && alone) name += "attention ";
+  if (layer.mixer == MixerKind::none && layer.kind == LayerKind::dense) name += "MLP ";
   if (layer.kind == LayerKind::moe) name += "expert ";
   return name + "layer";
 }
@@ -48,32 +33,17 @@ std::string layer_name(const LayerVariant& layer) {
 }  // namespace
 
 PieceKind layer_piece(const LayerVariant& variant) {
-  const int again = variant.recomputed ? 1 : 0;
-  const LayerType type = variant.type();
-  if (is_usual(type))
-    return static_cast<PieceKind>(first_layer + again + (type.kind == LayerKind::moe ? 2 : 0) +
-                                  (variant.wide ? 4 : 0) + (type.windowed ? 8 : 0));
-  return static_cast<PieceKind>(first_hybrid + 4 * hybrid_rank(type) + again +
-                                (variant.wide ? 2 : 0));
+  return static_cast<PieceKind>(first_layer +
+                                per_type * static_cast<int>(type_index(variant.type())) +
+                                (variant.recomputed ? 1 : 0) + (variant.wide ? 2 : 0));
 }
 
 std::optional<LayerVariant> layer_of(PieceKind kind) {
   const int at = static_cast<int>(kind);
   if (at < first_layer || at >= after_layers) return std::nullopt;
-  if (at < first_hybrid) {
-    const int index = at - first_layer;
-    return LayerVariant{.kind = (index & 2) != 0 ? LayerKind::moe : LayerKind::dense,
-                        .recomputed = (index & 1) != 0,
-                        .wide = (index & 4) != 0,
-                        .windowed = (index & 8) != 0};
-  }
-  const int index = at - first_hybrid;
-  const LayerType type = hybrid_of_rank(index / 4);
-  return LayerVariant{.kind = type.kind,
-                      .recomputed = (index & 1) != 0,
-                      .wide = (index & 2) != 0,
-                      .windowed = type.windowed,
-                      .mixer = type.mixer};
+  const int index = at - first_layer;
+  return variant_of(layer_types[static_cast<std::size_t>(index / per_type)], (index & 1) != 0,
+                    (index & 2) != 0);
 }
 
 bool computes_narrow(PieceKind kind) {

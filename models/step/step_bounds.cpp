@@ -50,7 +50,7 @@ StepBounds::Pieces StepBounds::price(const Job& job) {
   }
   const bool full = job.memory.recompute.kind == RecomputeKind::full;
   for (std::size_t form = 0; form < layer_forms; ++form) {
-    LayerVariant variant{.kind = layer_types[form].kind, .mixer = layer_types[form].mixer};
+    LayerVariant variant = variant_of(layer_types[form]);
     pieces.layers[form] = passes_of(cost.layer(variant));
     variant.recomputed = true;
     if (full) pieces.again[form] = passes_of(cost.layer(variant));

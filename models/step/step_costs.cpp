@@ -82,7 +82,8 @@ class ChunkFiller {
   void add_layers(const ChunkLayers& chunk) {
     const int again = recomputed_layers(job_.memory.recompute, chunk.layers);
     const int moe = moe_layers(chunk.forms);
-    const bool mixed = (moe > 0 && moe < chunk.layers) || job_.model.is_hybrid();
+    const bool mixed = (moe > 0 && moe < chunk.layers) || job_.model.is_hybrid() ||
+                       !job_.model.special_pattern.empty();
     const int sequence = job_.training.sequence;
     if (!mixed && bf16_end_layers(job_.training) == 0 && !job_.model.windows_cut(sequence)) {
       const LayerKind kind = moe > 0 ? LayerKind::moe : LayerKind::dense;
@@ -93,11 +94,7 @@ class ChunkFiller {
     for (int i = 0; i < chunk.layers; ++i) {
       const int layer = chunk.first_layer + i;
       const LayerType type = layer_type(job_.model, layer, sequence);
-      add(layer_piece({.kind = type.kind,
-                       .recomputed = i < again,
-                       .wide = is_bf16_layer(job_, layer),
-                       .windowed = type.windowed,
-                       .mixer = type.mixer}));
+      add(layer_piece(variant_of(type, i < again, is_bf16_layer(job_, layer))));
     }
   }
 
@@ -310,7 +307,7 @@ Exchange transfer_exchange(const Job& job) {
   const double split = plan.sequence || scatters_boundaries(job) ? plan.tensor : 1.0;
   return {.op = CollectiveOp::send,
           .group = GroupKind::neighbours,
-          .payload = Bytes{half * tokens * job.model.hidden / split},
+          .payload = Bytes{half * tokens * job.model.boundary_width() / split},
           .cover = Cover::kernels,
           .algorithm = CollectiveAlgorithm::direct};
 }

@@ -22,31 +22,18 @@
 
 namespace foretrain {
 
-/// Forms of layers that only hybrid models have, each with and without recomputation and in bf16.
-inline constexpr std::size_t hybrid_pieces = 4 * (layer_types.size() - 4);
+/// Pieces that a layer of one type may be: kept or recomputed, each of them in bf16 as well.
+inline constexpr std::size_t pieces_per_type = 4;
 
 /// Pieces that a model is cut into; all pieces of one kind cost the same.
 enum class PieceKind : std::uint8_t {
   embedding,
-  layer,             ///< keeps its activations
-  recomputed_layer,  ///< runs its forward pass again
-  moe_layer,
-  recomputed_moe_layer,
-  wide_layer,  ///< in bf16, in quantised training (Training::bf16_end_layers)
-  recomputed_wide_layer,
-  wide_moe_layer,
-  recomputed_wide_moe_layer,
-  windowed_layer,  ///< attention with a sliding window; the rest as above, in the same order
-  recomputed_windowed_layer,
-  windowed_moe_layer,
-  recomputed_windowed_moe_layer,
-  windowed_wide_layer,
-  recomputed_windowed_wide_layer,
-  windowed_wide_moe_layer,
-  recomputed_windowed_wide_moe_layer,
-  /// Layers of hybrid models, with other mixers or one half alone: four of each form, as above.
-  hybrid_layer,
-  head = hybrid_layer + hybrid_pieces,
+  /// Layers by type_index(), four of each: keeps its activations; runs its forward pass again; both
+  /// in bf16, in quantised training (Training::bf16_end_layers).
+  layer,
+  recomputed_layer,
+  wide_layer,
+  head = layer + pieces_per_type * layer_types.size(),
   vocabulary_share,  ///< embedding and head split over the stages
   // torch.nn.DataParallel (single_process.hpp):
   replicas,   ///< inputs and weights to all GPUs; their gradients back

@@ -18,8 +18,7 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
     if (counts[type_index(type)] == 0) continue;
     for (const bool wide : {false, true}) {
       if (wide && bf16_end_layers(job.training) == 0) continue;
-      LayerVariant variant{
-          .kind = type.kind, .wide = wide, .windowed = type.windowed, .mixer = type.mixer};
+      LayerVariant variant = variant_of(type, false, wide);
       variants.push_back(variant);
       variant.recomputed = true;
       if (full) variants.push_back(variant);

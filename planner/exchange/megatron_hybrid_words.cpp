@@ -46,12 +46,34 @@ void add_period(const LlmShape& model, ExportBook& book, Words& words) {
 
 }  // namespace
 
+void refuse_unwritten(const LlmShape& model, ExportBook& book) {
+  book.refuse_if(!model.special_layers.empty(), "layers of several sizes");
+  book.refuse_if(model.value_dim > 0 || model.keys_are_values || model.head_gate,
+                 "values of another width than keys, or their projection in common, and gates of "
+                 "heads");
+  book.refuse_if(model.compression || model.hyper_connections > 1 || model.residual_blocks > 0,
+                 "compressed attention, hyper-connections and attention over residuals");
+  book.refuse_if(model.per_layer_input > 0 || model.layer_scale, "per-layer embeddings and scales");
+  book.refuse_if(
+      model.mamba_beside || model.convolution || (model.mamba && model.mamba->step_rank > 0),
+      "Mamba beside attention, Mamba-1 and short convolutions");
+  book.refuse_if(model.delta && model.delta->kind != DeltaKind::gated_delta,
+                 "Kimi delta attention and lightning attention");
+  if (!model.moe) return;
+  book.refuse_if(
+      model.moe->identity_experts > 0 || model.moe->dense_beside || model.moe->router_scales,
+      "identity experts, and a dense MLP beside experts");
+}
+
 std::string_view megatron_program(const LlmShape& model) {
   return model.layer_pattern.empty() ? "pretrain_gpt.py" : "pretrain_mamba.py";
 }
 
 std::vector<std::string> hybrid_words(const LlmShape& model, ExportBook& book) {
   Words words;
+  refuse_unwritten(model, book);
+  book.refuse_if(model.moe && model.moe->latent_hidden > 0, "experts in a latent space");
+  book.refuse_if(model.indexer && !model.mla, "an indexer of grouped-query attention");
   book.refuse_if(model.qk_norm_whole, "norms over all heads of queries and keys together");
   if (model.attention_gate) words.emplace_back("--attention-output-gate");
   if (model.indexer) {

@@ -14,6 +14,9 @@ namespace foretrain {
 /// attention has besides; empty for other models. What it cannot say is refused in the book.
 [[nodiscard]] std::vector<std::string> hybrid_words(const LlmShape& model, ExportBook& book);
 
+/// Parts of a model that no exporter writes, refused by name.
+void refuse_unwritten(const LlmShape& model, ExportBook& book);
+
 /// The program that trains such a model.
 [[nodiscard]] std::string_view megatron_program(const LlmShape& model);
 

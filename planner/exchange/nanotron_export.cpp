@@ -3,6 +3,7 @@
 
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
+#include "planner/exchange/megatron_hybrid_words.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {
@@ -20,6 +21,7 @@ void refuse_model(const Job& job, ExportBook& book) {
                  "scaled rotary positions, attention sinks and clamped activations");
   book.refuse_if(model.is_hybrid() || model.attention_gate || model.qk_norm_whole,
                  "layers that differ in their mixers, and gates or norms of attention");
+  refuse_unwritten(model, book);
   book.refuse_if(model.window > 0, "attention with a window");
   book.refuse_if(model.head_dim * model.heads != model.hidden,
                  "heads that are not hidden / heads wide");

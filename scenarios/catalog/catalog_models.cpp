@@ -12,6 +12,7 @@
 #include "scenarios/catalog/internal/catalog_path.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/sections/hybrid_keys.hpp"
+#include "scenarios/sections/layer_keys.hpp"
 #include "scenarios/sections/model_keys.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
@@ -97,7 +98,7 @@ std::optional<std::string> too_large(const LlmShape& shape) {
   auto count = static_cast<double>(layer_parameters(shape, LayerKind::dense).total()) * layers;
   if (shape.moe)
     count += static_cast<double>(layer_parameters(shape, LayerKind::moe).total()) * layers;
-  for (const MixerKind mixer : {MixerKind::mamba, MixerKind::delta})
+  for (const MixerKind mixer : {MixerKind::mamba, MixerKind::delta, MixerKind::convolution})
     if (shape.has_mixer(mixer))
       count +=
           static_cast<double>(layer_parameters(shape, {LayerKind::none, false, mixer}).total()) *
@@ -124,7 +125,8 @@ void check_window(const LlmShape& shape, const FieldValues& values, Diagnostics&
 void check_shape(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {
   check_heads(shape, values, diagnostics);
   check_window(shape, values, diagnostics);
-  if (!check_hybrid(shape, values, diagnostics)) return;
+  check_layers(shape, values, diagnostics);
+  if (!check_hybrid(shape, values, diagnostics) || !diagnostics.empty()) return;
   if (auto reason = too_large(shape))
     diagnostics.add(values.where("layers"), "layers", std::move(*reason));
   if (shape.moe && shape.moe->top_k > shape.moe->experts)
@@ -155,11 +157,13 @@ void derive(LlmShape& shape, const FieldValues& values, const std::string& prefi
     shape.kv_heads = shape.heads;
     record("attention.kv_heads", shape.kv_heads, "attention.heads");
   }
-  if (values.has("attention.head_dim")) return;
-  shape.head_dim = shape.mla ? shape.mla->qk_nope_head_dim + shape.mla->qk_rope_head_dim
-                             : shape.hidden / shape.heads;
-  record("attention.head_dim", shape.head_dim,
-         shape.mla ? "qk_nope_head_dim + qk_rope_head_dim" : "hidden / attention.heads");
+  if (!values.has("attention.head_dim")) {
+    shape.head_dim = shape.mla ? shape.mla->qk_nope_head_dim + shape.mla->qk_rope_head_dim
+                               : shape.hidden / shape.heads;
+    record("attention.head_dim", shape.head_dim,
+           shape.mla ? "qk_nope_head_dim + qk_rope_head_dim" : "hidden / attention.heads");
+  }
+  read_special_layers(values, shape);
 }
 
 /// A Hugging Face configuration as a model of the catalog. Its own name is rarely in it: the folder

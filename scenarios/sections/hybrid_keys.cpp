@@ -47,8 +47,9 @@ HybridKeys pattern_keys() {
             .example = "\"M-M*-\""},
            &LlmShape::layer_pattern),
       bind({.path = "mixer_pattern",
-            .help = "The mixers of layers with both halves, repeated over the layers: M, G and *. "
-                    "Left out: attention.",
+            .help =
+                "The mixers of layers with both halves, repeated over the layers: M, G, C (short "
+                "convolution) and *. Left out: attention.",
             .example = "\"GGG*\""},
            &LlmShape::mixer_pattern),
   };
@@ -74,6 +75,19 @@ HybridKeys mamba_keys() {
                &MambaShape::conv_bias),
       in_mamba(flag_of("mamba.projection_bias", "Biases on both projections.", "false"),
                &MambaShape::projection_bias),
+      in_mamba(flag_of("mamba.gated_norm", "A norm of the gated output.", "true"),
+               &MambaShape::gated_norm),
+      in_mamba({.path = "mamba.step_rank",
+                .help = "Mamba-1: rank of the step sizes' projection; left out, Mamba-2.",
+                .example = "256",
+                .default_text = "0",
+                .min = 0,
+                .max = largest_width},
+               &MambaShape::step_rank),
+      in_mamba(
+          flag_of("mamba.inner_norms",
+                  "Mamba-1: norms of steps, inputs and outputs of the state (Jamba).", "false"),
+          &MambaShape::inner_norms),
   };
 }
 
@@ -82,7 +96,15 @@ HybridKeys delta_keys() {
     return bind_optional(std::move(field), &LlmShape::delta, member, "delta");
   };
   return {
-      unbound<LlmShape>(group_of("delta", "Gated delta net mixers (Qwen3-Next).")),
+      unbound<LlmShape>(group_of("delta", "Mixers with a matrix of keys by values as state.")),
+      in_delta({.path = "delta.kind",
+                .help = "Which of them: as Qwen3-Next, Kimi Linear or MiniMax-M1 have it.",
+                .example = "kimi-delta",
+                .default_text = "gated-delta"},
+               &DeltaShape::kind),
+      in_delta(flag_of("delta.full_rank_gate",
+                       "Of kimi-delta: the output gate is one projection (Kimi K3).", "false"),
+               &DeltaShape::full_rank_gate),
       in_delta(size_of("delta.key_heads", "Heads of queries and keys.", "16"),
                &DeltaShape::key_heads),
       in_delta(size_of("delta.value_heads", "Heads of values.", "32"), &DeltaShape::value_heads),
@@ -115,6 +137,11 @@ HybridKeys attention_keys() {
                  &IndexerShape::head_dim),
       in_indexer(size_of("attention.indexer.top_k", "Tokens that the attention sees.", "2048"),
                  &IndexerShape::top_k),
+      in_indexer(flag_of("attention.indexer.weighted",
+                         "Its heads are weighed by a projection; else its queries and keys are "
+                         "normed (MiniMax-M3).",
+                         "true"),
+                 &IndexerShape::weighted),
   };
 }
 
@@ -138,17 +165,19 @@ class Faults {
 void check_letters(const LlmShape& shape, const std::string& key, Faults& faults) {
   const bool halves = key == "layer_pattern";
   const std::string& pattern = halves ? shape.layer_pattern : shape.mixer_pattern;
-  const std::string_view legal = halves ? "MG*-E" : "MG*";
+  const std::string_view legal = halves ? "MG*-E" : "MGC*";
   const auto strange = pattern.find_first_not_of(legal);
   if (strange != std::string::npos)
     faults.add_if(true, key,
                   fmt::format("letter {} is not one of {}", strange + 1,
-                              halves ? "M, G, *, - and E" : "M, G and *"));
+                              halves ? "M, G, *, - and E" : "M, G, C and *"));
   const auto has = [&](char letter) { return pattern.find(letter) != std::string::npos; };
   faults.add_if(has('M') && !shape.mamba, key,
                 "has Mamba-2 layers, but the group mamba is missing");
   faults.add_if(has('G') && !shape.delta, key,
                 "has delta net layers, but the group delta is missing");
+  faults.add_if(has('C') && !shape.convolution, key,
+                "has short convolutions, but the group convolution is missing");
   faults.add_if(has('E') && !shape.moe, key, "has layers of experts, but the group moe is missing");
 }
 
@@ -171,8 +200,10 @@ bool check_hybrid(const LlmShape& shape, const FieldValues& values, Diagnostics&
       shape.moe && named > 0 && (shape.moe->first_dense_layers > 0 || shape.moe->every > 1);
   faults.add_if(placed, "layer_pattern",
                 "says where experts are; leave moe.first_dense_layers and moe.every out");
-  faults.add_if(shape.mamba && !shape.has_mixer(MixerKind::mamba), "mamba",
-                "has no effect: no pattern names a Mamba-2 layer");
+  faults.add_if(shape.convolution && !shape.has_mixer(MixerKind::convolution), "convolution",
+                "has no effect: no pattern names a short convolution");
+  const bool mamba = shape.has_mixer(MixerKind::mamba) || shape.mamba_beside;
+  faults.add_if(shape.mamba && !mamba, "mamba", "has no effect: no pattern names a Mamba-2 layer");
   faults.add_if(shape.delta && !shape.has_mixer(MixerKind::delta), "delta",
                 "has no effect: no pattern names a delta net layer");
   faults.add_if(
@@ -181,8 +212,6 @@ bool check_hybrid(const LlmShape& shape, const FieldValues& values, Diagnostics&
   faults.add_if(shape.delta && shape.delta->key_heads > 0 &&
                     shape.delta->value_heads % shape.delta->key_heads != 0,
                 "delta.key_heads", "do not divide the value heads");
-  faults.add_if(shape.indexer && !shape.mla, "attention.indexer",
-                "chooses tokens for latent attention; attention.mla is missing");
   faults.add_if(shape.qk_norm && shape.qk_norm_whole, "attention.qk_norm_whole",
                 "and attention.qk_norm exclude each other");
   return faults.none();

@@ -2,6 +2,7 @@
 #include "scenarios/sections/model_keys.hpp"
 
 #include "scenarios/sections/hybrid_keys.hpp"
+#include "scenarios/sections/layer_keys.hpp"
 
 namespace foretrain {
 namespace {
@@ -15,6 +16,12 @@ Field model_group(std::string path, std::string help, bool required) {
           .kind = FieldKind::group,
           .help = std::move(help),
           .required = required};
+}
+
+/// A size of the layers that are not special.
+template <class V>
+Bound<LlmShape> sized(Field field, V LayerSizes::*member) {
+  return bind(std::move(field), static_cast<V LlmShape::*>(member));
 }
 
 /// A width or a count of a model.
@@ -54,26 +61,27 @@ Keys body_keys() {
       bind(number_of("layers", "Transformer layers, MTP modules aside.", "80"), &LlmShape::layers),
       bind(width("hidden", "Width of the residual stream.", "8192"), &LlmShape::hidden),
       unbound<LlmShape>(model_group("attention", "The attention of every layer.", true)),
-      bind(number_of("attention.heads", "Query heads.", "64"), &LlmShape::heads),
-      bind(number_of("attention.kv_heads", "Key and value heads; left out, as many as query heads.",
-                     "8", false),
-           &LlmShape::kv_heads),
-      bind(
+      sized(number_of("attention.heads", "Query heads.", "64"), &LayerSizes::heads),
+      sized(number_of("attention.kv_heads",
+                      "Key and value heads; left out, as many as query heads.", "8", false),
+            &LayerSizes::kv_heads),
+      sized(
           width("attention.head_dim", "Width of one head; left out, hidden / heads.", "128", false),
-          &LlmShape::head_dim),
+          &LayerSizes::head_dim),
       bind(model_flag("attention.qkv_bias", "Biases on the query, key and value projections."),
            &LlmShape::qkv_bias),
       bind(model_flag("attention.output_bias", "Bias on the output projection."),
            &LlmShape::attention_output_bias),
       bind(model_flag("attention.qk_norm", "RMSNorm on the queries and keys of each head (Qwen3)."),
            &LlmShape::qk_norm),
-      bind(model_flag("attention.sinks", "A learned logit per head in the softmax (GPT-OSS)."),
-           &LlmShape::attention_sinks),
-      bind(width_or_none("attention.window",
-                         "Sliding window: tokens that a token sees, itself included; left out, all "
-                         "before it.",
-                         "4096"),
-           &LlmShape::window),
+      sized(model_flag("attention.sinks", "A learned logit per head in the softmax (GPT-OSS)."),
+            &LayerSizes::attention_sinks),
+      sized(
+          width_or_none("attention.window",
+                        "Sliding window: tokens that a token sees, itself included; left out, all "
+                        "before it.",
+                        "4096"),
+          &LayerSizes::window),
       bind({.path = "attention.full_every",
             .help = "With a window: one layer in every so many, the last of each group, sees all "
                     "tokens; left out, none does.",
@@ -113,7 +121,7 @@ Keys latent_keys() {
 Keys mlp_keys() {
   return {
       unbound<LlmShape>(model_group("mlp", "The dense MLP.", true)),
-      bind(width("mlp.hidden", "Its inner width.", "28672"), &LlmShape::ffn_hidden),
+      sized(width("mlp.hidden", "Its inner width.", "28672"), &LayerSizes::ffn_hidden),
       bind({.path = "mlp.gated",
             .help = "Gated (SwiGLU, GeGLU): three matrices instead of two.",
             .example = "true",
@@ -152,6 +160,22 @@ Keys moe_keys() {
              &MoeShape::router_bias),
       in_moe(model_flag("moe.linear_bias", "A trained bias on the router's logits (GPT-OSS)."),
              &MoeShape::linear_bias),
+      in_moe(width_or_none("moe.latent_hidden",
+                           "Routed experts work in a space of this width (Nemotron 3 Super); left "
+                           "out, in the residual stream's.",
+                           "1024"),
+             &MoeShape::latent_hidden),
+      in_moe(model_flag("moe.latent_norm", "A norm of what comes out of that space (Kimi K3)."),
+             &MoeShape::latent_norm),
+      in_moe(width_or_none("moe.identity_experts",
+                           "Choices of the router that compute nothing (LongCat).", "256"),
+             &MoeShape::identity_experts),
+      in_moe(model_flag("moe.router_scales",
+                        "Factors of the router's input and of each expert's result (Gemma 4)."),
+             &MoeShape::router_scales),
+      in_moe(model_flag("moe.dense_beside",
+                        "A dense MLP of width mlp.hidden beside the experts (Gemma 4)."),
+             &MoeShape::dense_beside),
       in_moe(width_or_none("moe.first_dense_layers", "Leading layers with a dense MLP.", "3"),
              &MoeShape::first_dense_layers),
       in_moe({.path = "moe.every",
@@ -258,7 +282,7 @@ Keys inline_head_keys() {
 
 std::vector<Bound<LlmShape>> model_shape_keys() {
   return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(),
-                                end_keys(), number_keys()});
+                                layer_keys(), end_keys(), number_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/sections/layer_keys.hpp"
+
 namespace foretrain {
 namespace {
 
@@ -26,6 +28,15 @@ class FlowMap {
   std::string text_;
 };
 
+std::string indexer_text(const IndexerShape& indexer) {
+  FlowMap map;
+  map.number("heads", indexer.heads)
+      .number("head_dim", indexer.head_dim)
+      .number("top_k", indexer.top_k);
+  if (!indexer.weighted) map.add("weighted", "false");
+  return map.str();
+}
+
 std::string attention_text(const LlmShape& shape) {
   FlowMap map;
   map.number("heads", shape.heads);
@@ -38,18 +49,23 @@ std::string attention_text(const LlmShape& shape) {
                        .number("qk_rope_head_dim", mla.qk_rope_head_dim)
                        .number("v_head_dim", mla.v_head_dim)
                        .str());
-    if (shape.indexer)
-      map.add("indexer", FlowMap{}
-                             .number("heads", shape.indexer->heads)
-                             .number("head_dim", shape.indexer->head_dim)
-                             .number("top_k", shape.indexer->top_k)
-                             .str());
   } else {
     const bool even = shape.head_dim * shape.heads == shape.hidden;
     map.number("kv_heads", shape.kv_heads, shape.heads);
     if (!even) map.number("head_dim", shape.head_dim);
   }
-  return map.number("window", shape.window)
+  if (shape.indexer) map.add("indexer", indexer_text(*shape.indexer));
+  if (shape.compression)
+    map.add("compression", FlowMap{}
+                               .number("q_lora_rank", shape.compression->q_lora_rank)
+                               .number("o_groups", shape.compression->o_groups)
+                               .number("o_lora_rank", shape.compression->o_lora_rank)
+                               .str());
+  return map.number("value_dim", shape.value_dim)
+      .flag("keys_are_values", shape.keys_are_values)
+      .number("compressed", shape.compressed)
+      .flag("head_gate", shape.head_gate)
+      .number("window", shape.window)
       .number("full_every", shape.full_attention_every)
       .flag("chunked", shape.window_chunked)
       .flag("qkv_bias", shape.qkv_bias)
@@ -70,6 +86,11 @@ std::string moe_text(const MoeShape& moe) {
       .flag("shared_gate", moe.shared_gate)
       .flag("router_bias", moe.router_bias)
       .flag("linear_bias", moe.linear_bias)
+      .number("latent_hidden", moe.latent_hidden)
+      .flag("latent_norm", moe.latent_norm)
+      .number("identity_experts", moe.identity_experts)
+      .flag("router_scales", moe.router_scales)
+      .flag("dense_beside", moe.dense_beside)
       .number("first_dense_layers", moe.first_dense_layers)
       .number("every", moe.every, 1)
       .str();
@@ -91,14 +112,19 @@ std::string hybrid_text(const LlmShape& shape) {
         .number("state_dim", mamba.state_dim)
         .number("conv_kernel", mamba.conv_kernel, MambaShape{}.conv_kernel)
         .number("chunk", mamba.chunk, MambaShape{}.chunk)
-        .flag("projection_bias", mamba.projection_bias);
+        .flag("projection_bias", mamba.projection_bias)
+        .number("step_rank", mamba.step_rank)
+        .flag("inner_norms", mamba.inner_norms);
+    if (!mamba.gated_norm) map.add("gated_norm", "false");
     if (!mamba.conv_bias) map.add("conv_bias", "false");
     text += "mamba: " + map.str() + "\n";
   }
   if (shape.delta) {
     const DeltaShape& delta = *shape.delta;
+    FlowMap map;
+    if (delta.kind != DeltaKind::gated_delta) map.add("kind", std::string(name_of(delta.kind)));
     text += "delta: " +
-            FlowMap{}
+            map.flag("full_rank_gate", delta.full_rank_gate)
                 .number("key_heads", delta.key_heads)
                 .number("value_heads", delta.value_heads)
                 .number("key_head_dim", delta.key_head_dim)
@@ -108,6 +134,30 @@ std::string hybrid_text(const LlmShape& shape) {
                 .str() +
             "\n";
   }
+  return text;
+}
+
+/// What lies around halves of layers.
+std::string stream_text(const LlmShape& shape) {
+  std::string text;
+  const auto add = [&text](const char* key, int value, int usual) {
+    if (value != usual) text += fmt::format("{}: {}\n", key, value);
+  };
+  const auto flag = [&text](const char* key, bool there) {
+    if (there) text += fmt::format("{}: true\n", key);
+  };
+  if (shape.convolution)
+    text += "convolution: " +
+            FlowMap{}
+                .add("kernel", std::to_string(shape.convolution->kernel))
+                .flag("bias", shape.convolution->bias)
+                .str() +
+            "\n";
+  flag("mamba_beside", shape.mamba_beside);
+  flag("layer_scale", shape.layer_scale);
+  add("per_layer_input", shape.per_layer_input, 0);
+  add("hyper_connections", shape.hyper_connections, 1);
+  add("residual_blocks", shape.residual_blocks, 0);
   return text;
 }
 
@@ -144,7 +194,7 @@ std::string model_shape_text(const LlmShape& shape) {
                                      .amount("clamp", shape.mlp_clamp)
                                      .str());
   if (shape.moe) text += "moe: " + moe_text(*shape.moe) + "\n";
-  text += hybrid_text(shape);
+  text += hybrid_text(shape) + stream_text(shape) + special_layers_text(shape);
   if (shape.mtp_layers > 0) text += fmt::format("mtp_layers: {}\n", shape.mtp_layers);
   return text + fmt::format("embedding: {}\nnorm: {}\n", embedding_text(shape),
                             FlowMap{}

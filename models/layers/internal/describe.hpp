@@ -29,6 +29,9 @@ struct NormRows {
   LinearKind feeds;  ///< the linear layer whose input the norm makes
 };
 
+/// What a half starts from, where that is not the residual stream alone: copies of it, or what
+/// blocks of layers gave.
+void describe_stream_mix(const LlmShape& model, LayerDescription& layer);
 /// Norms before (and, in sandwich models, after) a half of a layer.
 void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& model,
                    LayerDescription& layer);
@@ -36,6 +39,17 @@ void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& 
 void describe_mlp_norm(LinearKind feeds, const LlmShape& model, LayerDescription& layer);
 /// The sum at a half's end, with its dropout.
 void describe_residual(std::string_view name, const LlmShape& model, LayerDescription& layer);
+
+/// What compressed attention starts from: queries, the one head of keys, and compressed keys.
+void describe_compressed_inputs(const LlmShape& model, const LayerSizes& sizes,
+                                LayerDescription& layer);
+/// Keys of width `width`, each of `ratio` tokens.
+void describe_compressor(const LlmShape& model, int ratio, double width, LayerDescription& layer);
+/// Its output in groups of low rank. @returns the width of all groups on a rank
+double describe_grouped_output(const LlmShape& model, double tensor, LayerDescription& layer);
+
+/// What a layer adds of its part of a second embedding; whole on every tensor rank.
+void describe_per_layer_input(const LlmShape& model, LayerDescription& layer);
 
 /// The exchanges before and after a half that is cut over the tensor ranks, `width` elements per
 /// token.

@@ -16,7 +16,8 @@ void describe_scan(std::string_view name, const ScanFlops& flops, const Traffic&
 /// makes again (mamba-ssm, `mamba_split_conv1d_scan_combined`).
 void describe_convolution(double channels, double parameters, LayerDescription& layer);
 
-/// A norm of the scan's output times a gate, over `width` elements.
+/// A norm of the scan's output times a gate, over `width` elements; without parameters the gate
+/// alone.
 void describe_gated_norm(double width, double parameters, LayerDescription& layer);
 
 /// The layout of `width` elements per token turned from sequence first to batch first, or back:
@@ -32,6 +33,9 @@ struct MixerProjection {
 };
 void describe_mixer_input(const LlmShape& model, const MixerProjection& projection,
                           LayerDescription& layer);
+/// The same without the norm, of a mixer beside another.
+void describe_mixer_projection(const LlmShape& model, const MixerProjection& projection,
+                               LayerDescription& layer);
 /// The projection of `inner` elements back into the residual stream.
 void describe_mixer_output(const LlmShape& model, double inner, double biases,
                            LayerDescription& layer);

@@ -135,6 +135,9 @@ void add_adapter_operator(const LayerOperator& op, double again, const LayerCont
 /// Attention over the heads, with the exchange of keys and values between context ranks.
 void add_attention(const HeadShape& heads, double again, const LayerContext& context,
                    OperatorSum& sum);
+/// The exchange between context ranks of a mixer that goes through whole sequences.
+void add_context_swap(const LayerOperator& op, double again, const LayerContext& context,
+                      OperatorSum& sum);
 /// A kernel of a chunked scan.
 void add_scan(const LayerOperator& op, double again, const LayerContext& context, OperatorSum& sum);
 /// One of the operators around routed experts. @pre the model has experts.
@@ -151,7 +154,7 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
                    const LayerContext& context, OperatorSum& sum);
 /// The halves of a layer.
 void add_mixer(const LayerType& type, const LayerContext& context, OperatorSum& sum);
-void add_second_half(LayerKind kind, const LayerContext& context, OperatorSum& sum);
+void add_second_half(const LayerType& type, const LayerContext& context, OperatorSum& sum);
 /// Both halves.
 void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& sum);
 

@@ -5,6 +5,11 @@
 
 namespace foretrain::serving_detail {
 
+/// Whether a mixer keeps something of a sequence whatever its length.
+[[nodiscard]] constexpr bool has_state(MixerKind mixer) {
+  return mixer != MixerKind::attention && mixer != MixerKind::none;
+}
+
 /// What a sequence keeps in a layer with such a mixer on one of `tensor` ranks, whatever its
 /// length: the state in 32 bits and the last inputs of the convolution in 16.
 /// @pre the model has such mixers

@@ -209,9 +209,13 @@ TEST_CASE("hybrids: cuts and context ranks that mixers do not allow are refused 
   }));
   job = hybrid_job();
   CHECK(not_modelled(job).empty());
-  job.parallel.context = 2;
-  REQUIRE(not_modelled(job).size() == 1);
-  CHECK(not_modelled(job).front().key == "parallel.context");
+  job.parallel.context = 2;  // heads for the sequence: 16 of a tensor rank
+  CHECK(not_modelled(job).empty());
+  job.parallel.context = 32;
+  const auto swapped = broken_layout_rules(job);
+  CHECK(std::any_of(swapped.begin(), swapped.end(), [](const Infeasible& reason) {
+    return reason.rule == "mixers-divide-context";
+  }));
 }
 
 TEST_CASE("sparse attention: parameters of the indexer, and pairs of the chosen tokens",

@@ -109,7 +109,7 @@ TEST_CASE("windows: where every other layer sees everything, the model has half 
   const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
   int windowed = 0, whole = 0;
   for (const PieceRun& run : costs.runs) {
-    if (run.kind == PieceKind::windowed_layer) windowed += run.count;
+    if (run.kind == layer_piece({.windowed = true})) windowed += run.count;
     if (run.kind == PieceKind::layer) whole += run.count;
   }
   CHECK(windowed == 16);
