@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "models/base/sparse_array.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_operators.hpp"
 #include "models/layers/pass_times.hpp"
@@ -45,7 +46,7 @@ class LayerCost {
     PieceTimes kept;
     PieceTimes recomputed;
   };
-  using Types = std::array<Layer, layer_types.size()>;  ///< by type_index()
+  using Types = SparseArray<Layer, layer_types.size()>;  ///< by type_index()
 
   static Types price_layers(const Job& job, bool wide);
 

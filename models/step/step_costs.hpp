@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/sparse_array.hpp"
 #include "models/data/data_parallel.hpp"
 #include "models/data/sync_traffic.hpp"
 #include "models/grid/stage_layout.hpp"
@@ -77,9 +78,9 @@ struct StageCosts {
 /// how they combine it.
 struct StepCosts {
   ScheduleShape shape;
-  std::array<PieceTimes, piece_kinds> pieces{};
+  SparseArray<PieceTimes, piece_kinds> pieces;
   /// Of the pieces' `data`: copies of saved tensors to host memory and back.
-  std::array<OffloadShown, piece_kinds> offload{};
+  SparseArray<OffloadShown, piece_kinds> offload;
   std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
   std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks
   std::vector<PieceTimes> chunks;    ///< one micro-batch through chunk c of stage s: s * chunks + c
