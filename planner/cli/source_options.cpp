@@ -11,7 +11,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::array import_names{"--host",   "--fabric", "--gpus",  "--sequence",
+constexpr std::array import_names{"--host",   "--fabric", "--gpus",   "--sequence",    "--as",
                                   "--device", "--lora",   "--qlora", "--all-weights"};
 
 /// A scenario says what machine it runs on, and what is trained; another GPU in its place is
@@ -30,6 +30,8 @@ std::optional<WantedTuning> wanted_tuning(const SourceOptions& source) {
   auto wanted = source.tuning.wanted();
   if (wanted && source.hf.empty())
     throw UsageError("--lora, --qlora and --all-weights stand beside --hf");
+  if (!source.framework.import.as.empty() && source.hf.empty())
+    throw UsageError("--as stands beside --hf");
   return wanted;
 }
 
@@ -62,6 +64,7 @@ void add_source_options(CLI::App& app, SourceOptions& source) {
       ->type_name("ARGS|FILE");
   app.add_option("--hf", source.hf, "Hugging Face config.json in place of a scenario")
       ->type_name("FILE");
+  add_family_option(app, source.framework.import.as);
   add_machine_options(app, source.framework.import);
   add_tuning_options(app, source.tuning, "With --hf: ");
 }

@@ -18,6 +18,7 @@
 #include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -37,13 +38,6 @@ std::string trimmed_words(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return text;
 }
 
 const ClassSummary& judged(const QueueGoal& goal, const HostsRow& row) {

@@ -20,6 +20,7 @@
 #include "planner/version.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
 #include "scenarios/catalog/machine_names.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -293,13 +294,12 @@ std::string why_not(DraftAnswers answers, const std::filesystem::path& folder,
 
 std::string draft_name(const DraftAnswers& answers) {
   if (!answers.name.empty()) return answers.name;
-  std::filesystem::path model = answers.model;
-  if (model.has_extension() && model.stem() == "config") model = model.parent_path().filename();
-  if (model.extension() == ".yaml" || model.extension() == ".json") model = model.stem();
-  const std::string stem = model.filename().string();
-  if (answers.gpus > 0)
-    return fmt::format("{}-{}gpu-{}", stem.empty() ? "model" : stem, answers.gpus, answers.host);
-  return fmt::format("{}-{}x{}", stem.empty() ? "model" : stem, answers.hosts, answers.host);
+  const std::filesystem::path model = answers.model;
+  const bool file = model.extension() == ".yaml" || model.extension() == ".json";
+  std::string stem = file ? huggingface_model_name(model) : model.filename().string();
+  if (stem.empty()) stem = "model";
+  if (answers.gpus > 0) return fmt::format("{}-{}gpu-{}", stem, answers.gpus, answers.host);
+  return fmt::format("{}-{}x{}", stem, answers.hosts, answers.host);
 }
 
 DraftResult draft_scenario(const DraftAnswers& asked, const std::filesystem::path& folder,

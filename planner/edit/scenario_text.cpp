@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <system_error>
 #include <utility>
 
@@ -75,18 +74,6 @@ std::string head_comment(const std::string& text) {
     begin = end + 1;
   }
   return result;
-}
-
-/// A configuration is usually called config.json and lies in a folder named like its model.
-std::string model_name_of(const fs::path& file) {
-  std::string name = file.stem().string();
-  if (name == "config") name = fs::absolute(file).parent_path().filename().string();
-  for (char& c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    c = std::isalnum(byte) != 0 || c == '.' ? static_cast<char>(std::tolower(byte)) : '-';
-  }
-  const auto begin = name.find_first_not_of(".-");
-  return begin == std::string::npos ? "model" : name.substr(begin, 64);
 }
 
 /// What was made of a framework's configuration, with its notes.
@@ -159,9 +146,9 @@ ImportedModel import_model_config(const fs::path& file, const std::string& name,
   const auto text = read_text_file(file, file.string(), limits.file_bytes, diagnostics);
   const auto root =
       text ? parse_yaml(*text, file.string(), limits, diagnostics) : std::optional<YamlNode>{};
-  const std::string called = name.empty() ? model_name_of(file) : name;
-  const auto model =
-      root ? import_huggingface(*root, called, diagnostics) : std::optional<HuggingFaceModel>{};
+  diagnostics.throw_if_any();
+  const std::string called = name.empty() ? huggingface_model_name(*root, file) : name;
+  const auto model = import_huggingface(*root, {called}, diagnostics);
   diagnostics.throw_if_any();
   ImportedModel result{called, {}, model->assumed};
   result.text = model_catalog_text(
@@ -186,7 +173,7 @@ ImportedRun import_run_config(const std::string& framework, const fs::path& file
   const auto text = read_text_file(file, file.string(), YamlLimits{}.file_bytes, diagnostics);
   diagnostics.throw_if_any();
   PlanImportOptions options;
-  options.name = model_name_of(file);
+  options.name = huggingface_model_name(YamlNode{}, file);
   options.host = host;
   options.gpus = gpus;
   return told(import_framework(*kind, *text, file.string(), options));

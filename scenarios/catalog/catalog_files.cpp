@@ -2,11 +2,9 @@
 #include "scenarios/catalog/catalog_files.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <system_error>
 
-#include "models/base/own_binary.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -15,32 +13,6 @@ namespace foretrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
-
-/// A root that is not a folder of catalogs but the file of one device.
-bool is_device_file(const fs::path& root) {
-  std::error_code error;
-  return root.extension() == ".yaml" && fs::is_regular_file(root, error);
-}
-
-/// The built-in data: see catalog_roots().
-std::optional<fs::path> installed_data() {
-  const OwnBinary own = own_binary();
-  if (own.file.empty()) return std::nullopt;
-  const fs::path folder = fs::path(own.file).parent_path();
-  std::vector<fs::path> prefixes{folder.parent_path()};
-  // A module of Python brings its data (a wheel), or lies in PREFIX/lib/python3/dist-packages/NAME.
-  if (own.library)
-    prefixes = {folder, folder.parent_path().parent_path().parent_path().parent_path()};
-  for (const fs::path& prefix : prefixes)
-    if (fs::path data = prefix / "share" / "foretrain"; is_folder(data / "models" / "catalog"))
-      return data;
-  return std::nullopt;
-}
 
 std::string_view data_folder(CatalogKind kind) {
   switch (kind) {
@@ -102,10 +74,6 @@ CatalogFile catalog_file(CatalogKind kind, const fs::path& root, bool built_in,
   const std::string below = folder + "/" + name + ".yaml";
   const fs::path file = root / folder / (name + ".yaml");
   return {kind, name, file, built_in ? below : file.generic_string(), {}, !built_in};
-}
-
-bool is_built_in(const std::vector<fs::path>& roots, const fs::path& root) {
-  return &root == &roots.back();
 }
 
 /// Whether a device's file describes a host, too. One that cannot be read does if the word stands
@@ -193,39 +161,12 @@ std::string_view entry_noun(CatalogKind kind) {
   return "entry";
 }
 
-std::vector<fs::path> catalog_roots(const std::vector<fs::path>& extra, Diagnostics& diagnostics) {
-  std::vector<fs::path> roots = extra;
-  const char* chosen = std::getenv("FORETRAIN_DATA_DIR");
-  if (chosen != nullptr && *chosen != '\0') {
-    roots.emplace_back(chosen);
-  } else if (auto installed = installed_data()) {
-    roots.push_back(std::move(*installed));
-  } else {
-    roots.emplace_back(FORETRAIN_SOURCE_DATA_DIR);
-  }
-  const auto report = [&](const fs::path& root, const char* lack) {
-    diagnostics.add({root.string(),
-                     0,
-                     0,
-                     {},
-                     std::string(lack) +
-                         ", so no catalog can be read from it; set FORETRAIN_DATA_DIR to the "
-                         "folder that holds models/catalog"});
-  };
-  for (const fs::path& root : roots)
-    if (!is_folder(root) && (is_built_in(roots, root) || !is_device_file(root)))
-      report(root, "is not a folder");
-    else if (is_built_in(roots, root) && !is_folder(root / data_folder(CatalogKind::models)))
-      report(root, "holds no models/catalog");
-  return roots;
-}
-
 std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string& name,
                                              const std::vector<fs::path>& roots,
                                              const std::vector<CatalogFile>& but) {
   FORETRAIN_REQUIRE(is_entry_name(name));
   for (const fs::path& root : roots)
-    for (CatalogFile& candidate : files_in(kind, root, is_built_in(roots, root), name)) {
+    for (CatalogFile& candidate : files_in(kind, root, &root == &roots.back(), name)) {
       const bool excluded = std::any_of(but.begin(), but.end(), [&](const CatalogFile& file) {
         return file.same_place(candidate);
       });
@@ -237,7 +178,7 @@ std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string
 std::vector<CatalogFile> list_catalog_files(CatalogKind kind, const std::vector<fs::path>& roots) {
   std::map<std::string, CatalogFile> found;
   for (const fs::path& root : roots)
-    for (CatalogFile& file : files_in(kind, root, is_built_in(roots, root), ""))
+    for (CatalogFile& file : files_in(kind, root, &root == &roots.back(), ""))
       found.emplace(file.name, std::move(file));
   std::vector<CatalogFile> files;
   files.reserve(found.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "scenarios/yaml/data_roots.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -53,17 +54,12 @@ struct CatalogFile {
 /// Key of a device's file that describes a host with it, which has the device's name.
 inline constexpr std::string_view server_key = "server";
 
-/// Where catalogs are looked for, in this order: `extra`; FORETRAIN_DATA_DIR if it is set, else the
-/// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
-/// the source tree that this program was built from. None depends on the working directory.
-/// Entries of a root lie in models/catalog, topologies/catalog/{devices,hosts,links,fabrics} and
+/// Entries of a root of catalog_roots() lie in models/catalog,
+/// topologies/catalog/{devices,hosts,links,fabrics} and
 /// calibration/profiles/{device,stack,site,engine}; in an extra root also in folders named as the
-/// kind, and in {device,stack,site} profiles (own_profiles()). An extra root may also be the YAML
-/// file of one device. A device's file with `server` is a host, too. A root that is neither is
-/// reported.
-[[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
-    const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
-
+/// kind, and in {device,stack,site} profiles (own_profiles()). A device's file with `server` is a
+/// host, too.
+///
 /// The first file of that name in `roots` that is none of `but`. @pre is_entry_name(name).
 [[nodiscard]] std::optional<CatalogFile> find_catalog_file(
     CatalogKind kind, const std::string& name, const std::vector<std::filesystem::path>& roots,

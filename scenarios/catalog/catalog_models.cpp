@@ -177,7 +177,8 @@ std::optional<ModelEntry> read_huggingface(const CatalogFile& file, const Catalo
   add_source_file(file, *text, context);
   const auto root = parse_yaml(*text, file.shown, limits, context.diagnostics);
   if (!root) return std::nullopt;
-  auto model = import_huggingface(*root, file.name, context.diagnostics);
+  auto model = import_huggingface(
+      *root, {huggingface_model_name(*root, file.file), {}, context.catalogs}, context.diagnostics);
   if (!model) return std::nullopt;
   if (auto reason = too_large(model->shape)) {
     context.diagnostics.add(root->mark, "num_hidden_layers", std::move(*reason));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,15 +22,31 @@ struct HuggingFaceModel {
   std::vector<std::string> assumed;   ///< sentences: what the file leaves out
 };
 
-/// Model types that are understood, sorted.
-[[nodiscard]] std::vector<std::string> huggingface_model_types();
+/// What is said beside a configuration.
+struct HuggingFaceRequest {
+  std::string name;     ///< of the model
+  std::string as = {};  ///< the family to read it as; empty: the one that its model_type names
+  std::vector<std::filesystem::path> catalogs = {};  ///< folders of one's own, with more families
+};
 
-/// Reads a parsed config.json. Old and new key names are known; of a configuration with a
-/// `text_config`, that part is read. Missing, contradicting and illegal values and model types that
-/// are not understood become diagnostics at their lines.
+/// Model types that are read, sorted.
+[[nodiscard]] std::vector<std::string> huggingface_model_types(
+    const std::vector<std::filesystem::path>& catalogs = {});
+
+/// Reads a parsed config.json, or a params.json with Mistral's keys, by the row of its family
+/// (families.yaml). Of a configuration with a `text_config`, that part is read. Missing,
+/// contradicting and illegal values and families that are not read become diagnostics at their
+/// lines.
 [[nodiscard]] std::optional<HuggingFaceModel> import_huggingface(const YamlNode& root,
-                                                                 const std::string& name,
+                                                                 const HuggingFaceRequest& request,
                                                                  Diagnostics& diagnostics);
+
+/// What the model of a configuration is called, as a catalog names models: by its `_name_or_path`,
+/// else by the file, or by the folder of a config.json or params.json.
+[[nodiscard]] std::string huggingface_model_name(const YamlNode& root,
+                                                 const std::filesystem::path& file);
+/// The same of a file on disk, as far as it can be read.
+[[nodiscard]] std::string huggingface_model_name(const std::filesystem::path& file);
 
 /// The model as a file in the format of models/catalog, with the notes as comments.
 /// @param source what `cite` says, e.g. "config.json of my-model"; `date` as year-month-day.

@@ -2,161 +2,198 @@
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include <fmt/format.h>
+
+#include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain::huggingface {
 namespace {
 
-constexpr NormKind layer = NormKind::layernorm;
-constexpr NormKind rms = NormKind::rmsnorm;
-constexpr PositionKind rotary = PositionKind::rotary;
+/// Where the table lies below the data folder, and in a folder of a user's own (--catalog).
+constexpr const char* shipped_families = "scenarios/huggingface/families.yaml";
+constexpr const char* own_families = "families.yaml";
 
-constexpr auto known_families = std::to_array<Family>({
-    {"bloom", layer, true, Gate::none, PositionKind::alibi, Biases::all, true, false, true},
-    {"deepseek_v2", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true},
-    {"deepseek_v3", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true},
-    {"deepseek_v32", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true, 0, false, Hybrid::none, false, true},
-    {"gemma", rms, false, Gate::gated, rotary, Biases::none, true},
-    {"gemma2", rms, false, Gate::gated, rotary, Biases::none, true, false, false, 4, Experts::none,
-     false, 2},
-    {"gemma3_text", rms, false, Gate::gated, rotary, Biases::none, true, true, false, 4,
-     Experts::none, false, 6},
-    {"glm4_moe", rms, false, Gate::gated, rotary, Biases::qkv, false, false, false, 2,
-     Experts::dense_first, false, 0, false, Hybrid::none, false, true},
-    {"gpt2", layer, true, Gate::none, PositionKind::learned, Biases::all, true},
-    {"gpt_neox", layer, true, Gate::none, rotary, Biases::all, false},
-    {"gpt_oss", rms, false, Gate::gated, rotary, Biases::all, false, false, false, 2,
-     Experts::every_layer, false, 2, true},
-    {"granite", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"kimi_k2", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::dense_first, true, 0, false, Hybrid::none, false, true},
-    {"llama", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"llama4_text", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::every_layer},
-    {"mistral", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"mixtral", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2,
-     Experts::every_layer},
-    {"nemotron_h", rms, false, Gate::none, PositionKind::none, Biases::none, false, false, false, 2,
-     Experts::by_pattern, false, 0, false, Hybrid::layer_pattern, false, true},
-    {"olmo2", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2, Experts::none,
-     false, 0, false, Hybrid::none, true},
-    {"olmo3", rms, false, Gate::gated, rotary, Biases::none, false, false, false, 2, Experts::none,
-     false, 4, false, Hybrid::none, true},
-    {"phi3", rms, false, Gate::gated, rotary, Biases::none, false},
-    {"qwen2", rms, false, Gate::gated, rotary, Biases::qkv, false},
-    {"qwen2_moe", rms, false, Gate::gated, rotary, Biases::qkv, false, false, false, 2,
-     Experts::sparse_step},
-    {"qwen3", rms, false, Gate::gated, rotary, Biases::none, false, true},
-    {"qwen3_moe", rms, false, Gate::gated, rotary, Biases::none, false, true, false, 2,
-     Experts::sparse_step},
-    {"qwen3_next", rms, false, Gate::gated, rotary, Biases::none, false, true, false, 2,
-     Experts::sparse_step, false, 0, false, Hybrid::linear_attention},
-    {"smollm3", rms, false, Gate::gated, rotary, Biases::none, true},
-    {"starcoder2", layer, true, Gate::none, rotary, Biases::all, true},
-});
+/// What the head of the table and a row of it both say.
+std::vector<Field> shared_fields(const std::string& path) {
+  std::vector<Field> fields{
+      {.path = path + "keys",
+       .kind = FieldKind::tree,
+       .help = "Keys of a configuration that mean a concept, the first that is there; KEY=VALUE: "
+               "whether the key has that value.",
+       .example = "{moe.top_k: [moe_k]}"},
+      {.path = path + "defaults",
+       .kind = FieldKind::tree,
+       .help = "Concepts where the file says nothing: values, or A * B, A / B, A - B of concepts.",
+       .example = "{embedding.tied: true}"},
+      {.path = path + "idle",
+       .kind = FieldKind::text_list,
+       .help = "Keys that change neither sizes nor FLOPs.",
+       .example = "[use_cache]"}};
+  for (const char* list : {"refused", "left_out"}) {
+    const std::vector<Field> rows = refused_fields(path + list);
+    fields.insert(fields.end(), rows.begin(), rows.end());
+  }
+  return fields;
+}
 
-/// Keys that change neither sizes nor FLOPs of training as it is modelled.
-constexpr auto keys_without_effect = std::to_array<std::string_view>({
-    "_name_or_path",
-    "activation_function",
-    "apply_residual_connection_post_layernorm",
-    "architectures",
-    "attention_dropout",
-    "attention_multiplier",
-    "attention_softmax_in_fp32",
-    "attn_logit_softcapping",
-    "attn_pdrop",
-    "attn_scale",
-    "attn_temperature_tuning",
-    "auto_map",
-    "aux_loss_alpha",
-    "bos_token_id",
-    "cache_implementation",
-    "classifier_dropout",
-    "dtype",
-    "embd_pdrop",
-    "embedding_dropout",
-    "embedding_multiplier",
-    "eos_token_id",
-    "ep_size",
-    "expand",
-    "final_logit_softcapping",
-    "floor_scale",
-    "for_llm_compressor",
-    "hidden_act",
-    "hidden_activation",
-    "hidden_dropout",
-    "initializer_range",
-    "logits_scaling",
-    "mamba_hidden_act",
-    "mamba_ssm_cache_dtype",
-    "masked_softmax_fusion",
-    "max_position_embeddings",
-    "mlp_hidden_act",
-    "n_ctx",
-    "n_group",
-    "no_rope_layer_interval",
-    "no_rope_layers",
-    "norm_topk_prob",
-    "num_logits_to_keep",
-    "offset_alibi",
-    "original_max_position_embeddings",
-    "output_router_logits",
-    "pad_token_id",
-    "pretraining_tp",
-    "quantization_config",
-    "query_pre_attn_scalar",
-    "rescale_prenorm_residual",
-    "resid_pdrop",
-    "residual_dropout",
-    "residual_in_fp32",
-    "residual_multiplier",
-    "rope_local_base_freq",
-    "routed_scaling_factor",
-    "router_aux_loss_coef",
-    "router_jitter_noise",
-    "scoring_func",
-    "seq_aux",
-    "seq_length",
-    "skip_bias_add",
-    "skip_bias_add_qkv",
-    "slow_but_exact",
-    "summary_activation",
-    "summary_first_dropout",
-    "summary_proj_to_labels",
-    "summary_type",
-    "summary_use_proj",
-    "task_specific_params",
-    "time_step_floor",
-    "time_step_limit",
-    "time_step_max",
-    "time_step_min",
-    "time_step_rank",
-    "topk_group",
-    "torch_dtype",
-    "transformers_version",
-    "unk_token_id",
-    "use_cache",
-    "use_mamba_kernels",
-    "use_parallel_residual",
-});
+std::vector<Field> row_fields() {
+  const std::string row = "families[].";
+  std::vector<Field> fields{
+      {.path = "families", .kind = FieldKind::list, .help = "Families by model type."},
+      {.path = row + "type", .help = "Its model_type.", .example = "llama", .required = true},
+      {.path = row + "like", .help = "A row that it takes over.", .example = "llama"},
+      {.path = row + "text",
+       .help = "Type of its text_config where that names none.",
+       .example = "gemma3_text"},
+      {.path = row + "needs",
+       .help = "What is not modelled: the family is refused.",
+       .example = "short convolutions"},
+      {.path = row + "source",
+       .help = "Public file that it was read from.",
+       .example = "huggingface/transformers configuration_llama.py"},
+      {.path = row + "attention",
+       .kind = FieldKind::choice,
+       .help = "Form of its attention.",
+       .example = "latent",
+       .choices = choices_of<AttentionForm>()},
+      {.path = row + "layers",
+       .kind = FieldKind::choice,
+       .help = "What one layer is.",
+       .example = "mixers",
+       .choices = choices_of<LayerForm>()},
+      {.path = row + "experts",
+       .kind = FieldKind::boolean,
+       .help = "Whether some layers have experts.",
+       .example = "true"},
+      {.path = row + "signs",
+       .kind = FieldKind::text_list,
+       .help = "Keys that tell such a file where the type does not.",
+       .example = "[kv_lora_rank]"},
+      {.path = row + "untyped",
+       .kind = FieldKind::boolean,
+       .help = "Whether its files name no type: signs tell them.",
+       .example = "true"}};
+  const std::vector<Field> shared = shared_fields(row);
+  fields.insert(fields.end(), shared.begin(), shared.end());
+  return fields;
+}
+
+const FieldTable& family_fields() {
+  static const FieldTable table = [] {
+    std::vector<Field> fields{schema_field()};
+    for (const std::vector<Field>& more : {shared_fields(""), row_fields()})
+      fields.insert(fields.end(), more.begin(), more.end());
+    return FieldTable("Families of Hugging Face configurations", std::move(fields));
+  }();
+  return table;
+}
+
+/// A row as it stands in a file.
+struct Written {
+  const FieldValues* file;
+  std::string path;
+};
+
+/// Reads rows, each after the row that it is like.
+class Table {
+ public:
+  explicit Table(const std::vector<FieldValues>& files) {
+    for (const FieldValues& file : files)
+      for (int i = 0; i < file.list_size("families"); ++i)
+        rows_.try_emplace(file.text(fmt::format("families[{}].type", i)),
+                          Written{&file, fmt::format("families[{}].", i)});
+    for (auto file = files.rbegin(); file != files.rend(); ++file) add_shared(*file, "", head_);
+    for (const auto& [type, row] : rows_) static_cast<void>(family(type));
+    diagnostics_.throw_if_any();
+  }
+
+  [[nodiscard]] Families take() { return std::move(families_); }
+
+ private:
+  static std::string text_at(const Written& row, const char* key) {
+    const FieldValue* value = row.file->find(row.path + key);
+    return value == nullptr ? std::string() : value->text;
+  }
+
+  const Family& family(const std::string& type) {
+    const auto known = families_.find(type);
+    if (known != families_.end()) return known->second;
+    const Written& row = rows_.at(type);
+    Family made = head_;
+    const std::string like = text_at(row, "like");
+    if (!like.empty() && rows_.count(like) > 0 && open_.insert(type).second)
+      made = family(like);
+    else if (!like.empty())
+      refuse(row, "like", "names no row before it: " + in_quotes(like));
+    made.type = type;
+    made.signs.clear();
+    made.untyped = false;
+    made.needs = text_at(row, "needs");
+    made.text = text_at(row, "text");
+    add_facts(row, made);
+    return families_.emplace(type, std::move(made)).first->second;
+  }
+
+  void add_facts(const Written& row, Family& to) {
+    const FieldValues& file = *row.file;
+    if (file.has(row.path + "attention"))
+      to.attention = file.choice<AttentionForm>(row.path + "attention");
+    if (file.has(row.path + "layers")) to.layers = file.choice<LayerForm>(row.path + "layers");
+    if (file.has(row.path + "experts")) to.experts = file.boolean(row.path + "experts");
+    if (file.has(row.path + "untyped")) to.untyped = file.boolean(row.path + "untyped");
+    to.signs = texts_at(file, row.path + "signs");
+    add_shared(file, row.path, to);
+  }
+
+  void add_shared(const FieldValues& file, const std::string& path, Family& to) {
+    for (std::string& key : texts_at(file, path + "idle")) to.idle.insert(std::move(key));
+    for (RefusedKeys& row : refused_at(file, path + "refused")) to.refused.push_back(row);
+    for (RefusedKeys& row : refused_at(file, path + "left_out")) to.left_out.push_back(row);
+    if (const FieldValue* keys = file.find(path + "keys"))
+      for (const YamlEntry& entry : keys->node.entries)
+        if (is_concept(entry, path, to)) to.keys[entry.key] = texts_of(entry.value);
+    if (const FieldValue* defaults = file.find(path + "defaults"))
+      for (const YamlEntry& entry : defaults->node.entries)
+        if (is_concept(entry, path, to)) to.defaults[entry.key] = entry.value.text;
+  }
+
+  /// The head names all concepts; a row that says another means one of them.
+  bool is_concept(const YamlEntry& entry, const std::string& path, const Family& to) {
+    if (path.empty() || to.keys.count(entry.key) > 0) return true;
+    std::vector<std::string> names;
+    for (const auto& [name, keys] : to.keys) names.push_back(name);
+    diagnostics_.add(entry.mark, path + entry.key,
+                     "is no concept of the table" + nearest_hint(entry.key, names));
+    return false;
+  }
+
+  static std::vector<std::string> texts_of(const YamlNode& node) {
+    std::vector<std::string> texts;
+    if (node.is_scalar()) texts.push_back(node.text);
+    for (const YamlNode& item : node.items) texts.push_back(item.text);
+    return texts;
+  }
+
+  void refuse(const Written& row, const std::string& key, std::string why) {
+    diagnostics_.add(row.file->where(row.path + key), row.path + key, std::move(why));
+  }
+
+  std::map<std::string, Written> rows_;
+  std::set<std::string> open_;  ///< rows that are being read: none is like itself
+  Family head_;
+  Families families_;
+  Diagnostics diagnostics_;
+};
+
+Families families_of(const std::vector<FieldValues>& files) { return Table(files).take(); }
 
 }  // namespace
 
-std::span<const Family> families() { return known_families; }
-
-const Family* find_family(std::string_view type) {
-  const auto* found = std::find_if(known_families.begin(), known_families.end(),
-                                   [&](const Family& family) { return family.type == type; });
-  return found == known_families.end() ? nullptr : found;
-}
-
-bool without_effect(std::string_view key) {
-  return std::find(keys_without_effect.begin(), keys_without_effect.end(), key) !=
-         keys_without_effect.end();
+std::shared_ptr<const Families> families(const std::vector<std::filesystem::path>& catalogs) {
+  static ShippedRows<Families> shipped({shipped_families, own_families, family_fields},
+                                       families_of);
+  return shipped.of(catalogs);
 }
 
 }  // namespace foretrain::huggingface

@@ -47,14 +47,11 @@ void read_scaling(Reader& reader, const YamlNode& group, ModelNumbers& numbers) 
 
 void read_numbers(Reader& reader, LlmShape& shape) {
   ModelNumbers& numbers = shape.numbers;
-  numbers.norm_epsilon = reader.amount(
-      "norm.epsilon",
-      {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"}, 0.0);
-  const double theta = reader.amount("embedding.rope_theta", {"rope_theta", "rotary_emb_base"}, 0);
-  const double share =
-      reader.amount("embedding.rope_share", {"partial_rotary_factor", "rotary_pct"}, 0.0);
-  const YamlNode* const older = reader.take({"rope_scaling"});
-  const YamlNode* const newer = reader.take({"rope_parameters"});
+  numbers.norm_epsilon = reader.amount("norm.epsilon");
+  const double theta = reader.amount("embedding.rope_theta");
+  const double share = reader.amount("embedding.rope_share");
+  const YamlNode* const older = reader.take("embedding.rope_scaling");
+  const YamlNode* const newer = reader.take("embedding.rope_parameters");
   if (shape.position != PositionKind::rotary) return;
   numbers.rope_theta = theta;
   if (share > 0.0) numbers.rope_share = share;

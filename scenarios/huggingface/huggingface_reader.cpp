@@ -1,87 +1,195 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <utility>
+#include <sstream>
 
 #include <fmt/format.h>
 
+#include "models/base/require.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain::huggingface {
+namespace {
 
-const YamlNode* Reader::take(const std::vector<std::string_view>& keys) {
-  const YamlNode* found = nullptr;
-  for (const std::string_view key : keys) {
-    const YamlNode* node = map_.find(key);
-    if (node == nullptr) continue;
-    used_.insert(std::string(key));
-    if (found == nullptr && !node->is_null()) found = node;
-  }
-  return found;
+constexpr int deepest_default = 8;
+
+/// KEY=VALUE in two; VALUE is empty where there is none.
+std::pair<std::string, std::string> key_and_value(const std::string& written) {
+  const auto equals = written.find('=');
+  if (equals == std::string::npos) return {written, {}};
+  return {written.substr(0, equals), written.substr(equals + 1)};
 }
 
-int Reader::number(const std::string& path, const std::vector<std::string_view>& keys,
-                   const Legal& legal) {
-  const auto& [least, most, otherwise, rule] = legal;
-  const YamlNode* node = take(keys);
-  if (node == nullptr) {
-    if (!otherwise) {
-      diagnostics_.add(map_.mark, std::string(keys.front()), "is missing");
-      return least;
+std::optional<double> number_in(const YamlNode& node) {
+  return node.is_scalar() && !node.quoted ? parse_number(node.text).value : std::nullopt;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+}  // namespace
+
+const YamlNode* node_of(const YamlNode& map, std::string_view path) {
+  const auto dot = path.find('.');
+  const YamlNode* node = map.find(path.substr(0, dot));
+  if (node == nullptr || node->is_null()) return nullptr;
+  return dot == std::string_view::npos ? node : node_of(*node, path.substr(dot + 1));
+}
+
+Reader::Found Reader::find(std::string_view name) const {
+  const auto keys = family_.keys.find(name);
+  FORETRAIN_REQUIRE(keys != family_.keys.end());
+  // Files of two parts say outside whether the ends of the text part are tied.
+  const bool outside = around_ != nullptr && name == "embedding.tied";
+  for (const YamlNode* map : {&map_, outside ? around_ : nullptr})
+    for (const std::string& written : keys->second) {
+      auto [key, value] = key_and_value(written);
+      if (map == nullptr) continue;
+      if (const YamlNode* node = node_of(*map, key)) return {node, std::move(value)};
     }
-    if (!rule.empty()) record(path, std::to_string(*otherwise), rule);
-    return *otherwise;
-  }
-  const Parsed<double> parsed = parse_number(node->text);
-  const bool whole = node->is_scalar() && !node->quoted && parsed.value &&
-                     *parsed.value == std::trunc(*parsed.value);
-  if (!whole || *parsed.value < least || *parsed.value > most) {
-    diagnostics_.add(node->mark, std::string(keys.front()),
-                     fmt::format("must be a whole number from {} to {:.0f}, not {}", least, most,
-                                 in_quotes(node->text)));
-    return least;
-  }
-  const int value = static_cast<int>(*parsed.value);
-  record(path, std::to_string(value), node->mark.origin());
-  return value;
+  return {};
 }
 
-double Reader::amount(const std::string& path, const std::vector<std::string_view>& keys,
-                      double least) {
-  const YamlNode* node = take(keys);
+const YamlNode* Reader::take(std::string_view name) {
+  for (const std::string& written : family_.keys.find(name)->second)
+    used_.insert(key_and_value(written).first);
+  return find(name).node;
+}
+
+std::string Reader::key_of(std::string_view name) const {
+  const auto keys = family_.keys.find(name);
+  if (keys == family_.keys.end() || keys->second.empty()) return std::string(name);
+  for (const std::string& written : keys->second)
+    if (const std::string key = key_and_value(written).first; node_of(map_, key) != nullptr)
+      return key;
+  return key_and_value(keys->second.front()).first;
+}
+
+const YamlNode* Reader::only_value(const YamlNode& node, std::string_view name) {
+  if (!node.is_sequence() || node.items.empty()) return &node;
+  const YamlNode& first = node.items.front();
+  const bool alike = std::all_of(node.items.begin(), node.items.end(),
+                                 [&](const YamlNode& item) { return item.text == first.text; });
+  if (alike) return &first;
+  refuse(node, key_of(name), "differs between layers, which is not modelled");
+  return nullptr;
+}
+
+int Reader::number(std::string_view name, const Range& range) {
+  const YamlNode* node = take(name);
+  if (node == nullptr) return default_number(name, range);
+  node = only_value(*node, name);
+  if (node == nullptr) return range.least;
+  const std::optional<double> value = number_in(*node);
+  if (!value || *value != std::trunc(*value) || *value < range.least || *value > range.most) {
+    refuse(*node, key_of(name),
+           fmt::format("must be a whole number from {} to {:.0f}, not {}", range.least, range.most,
+                       in_quotes(node->text)));
+    return range.least;
+  }
+  if (range.recorded) record(name, fmt::format("{:.0f}", *value), node->mark.origin());
+  return static_cast<int>(*value);
+}
+
+int Reader::default_number(std::string_view name, const Range& range) {
+  const auto written = family_.defaults.find(name);
+  if (written == family_.defaults.end()) {
+    refuse(key_of(name), "is missing");
+    return range.least;
+  }
+  const std::optional<double> value = evaluated(written->second, 0);
+  const bool derived = words_of(written->second).size() > 1 || !parse_number(written->second).value;
+  if (!value || *value != std::trunc(*value) || *value < range.least || *value > range.most) {
+    if (value || diagnostics_.empty())
+      refuse(key_of(name), fmt::format("is missing, and {} is {}", written->second,
+                                       value ? fmt::format("{:g}", *value) : "not known"));
+    return range.least;
+  }
+  if (range.recorded && *value != 0.0)
+    record(name, fmt::format("{:.0f}", *value),
+           derived ? "derived: " + written->second : "default of " + family_.type);
+  return static_cast<int>(*value);
+}
+
+std::optional<double> Reader::given(std::string_view name, int depth) {
+  if (family_.keys.count(name) == 0 || depth > deepest_default) return std::nullopt;
+  if (const YamlNode* node = take(name)) {
+    const bool list = node->is_sequence() && !node->items.empty();
+    return number_in(list ? node->items.front() : *node);
+  }
+  const auto written = family_.defaults.find(name);
+  if (written == family_.defaults.end()) return std::nullopt;
+  return evaluated(written->second, depth + 1);
+}
+
+std::optional<double> Reader::evaluated(const std::string& text, int depth) {
+  const std::vector<std::string> words = words_of(text);
+  const auto term = [&](const std::string& word) {
+    const std::optional<double> plain = parse_number(word).value;
+    return plain ? plain : given(word, depth);
+  };
+  if (words.size() == 1) return term(words[0]);
+  if (words.size() != 3 || words[1].size() != 1) return std::nullopt;
+  const std::optional<double> a = term(words[0]);
+  const std::optional<double> b = term(words[2]);
+  if (!a || !b) return std::nullopt;
+  switch (words[1].front()) {
+    case '*':
+      return *a * *b;
+    case '/':
+      return *b == 0.0 ? std::nullopt : std::optional(*a / *b);
+    case '-':
+      return *a - *b;
+    default:
+      return std::nullopt;
+  }
+}
+
+double Reader::amount(std::string_view name) {
+  const YamlNode* node = take(name);
   if (node == nullptr) return 0.0;
   const Parsed<double> parsed = parse_number(node->text);
-  if (!node->is_scalar() || !parsed.value || *parsed.value < least || *parsed.value > 1e12) {
-    diagnostics_.add(node->mark, std::string(keys.front()),
-                     fmt::format("must be a number from {}, not {}", least, in_quotes(node->text)));
+  if (!node->is_scalar() || !parsed.value || *parsed.value < 0.0 || *parsed.value > 1e12) {
+    refuse(*node, key_of(name), "must be a number from 0, not " + in_quotes(node->text));
     return 0.0;
   }
-  record(path, node->text, node->mark.origin());
+  record(name, node->text, node->mark.origin());
   return *parsed.value;
 }
 
-bool Reader::truth(const std::string& path, const std::vector<std::string_view>& keys,
-                   bool otherwise, const std::string& rule) {
-  const YamlNode* node = take(keys);
+bool Reader::truth(std::string_view name) {
+  take(name);
+  const auto [node, wanted] = find(name);
   if (node == nullptr) {
-    if (otherwise) record(path, "true", rule);
-    return otherwise;
+    const bool on = fact(name) == "true";
+    if (on) record(name, "true", "default of " + family_.type);
+    return on;
   }
-  if (!node->is_scalar() || (node->text != "true" && node->text != "false")) {
-    diagnostics_.add(node->mark, std::string(keys.front()),
-                     "must be true or false, not " + in_quotes(node->text));
-    return otherwise;
+  const bool legal = node->is_scalar() && (node->text == "true" || node->text == "false");
+  if (wanted.empty() && !legal) {
+    refuse(*node, key_of(name), "must be true or false, not " + in_quotes(node->text));
+    return false;
   }
-  record(path, node->text, node->mark.origin());
-  return node->text == "true";
+  const bool on = node->text == (wanted.empty() ? "true" : wanted);
+  record(name, on ? "true" : "false", node->mark.origin());
+  return on;
 }
 
-void Reader::record(const std::string& path, const std::string& value, const std::string& origin) {
-  if (!path.empty()) model_.values.push_back({path, value, origin});
+std::string Reader::fact(std::string_view name) {
+  const auto written = family_.defaults.find(name);
+  return written == family_.defaults.end() ? std::string() : written->second;
 }
 
-void Reader::assume(std::string sentence) { model_.assumed.push_back(std::move(sentence)); }
+void Reader::record(std::string_view path, const std::string& value, const std::string& origin) {
+  if (inline_model_fields().find(path) != nullptr)
+    model_.values.push_back({std::string(path), value, origin});
+}
 
 void Reader::refuse(const YamlNode& node, std::string_view key, std::string why) {
   diagnostics_.add(node.mark, key, std::move(why));
@@ -91,12 +199,42 @@ void Reader::refuse(std::string_view key, std::string why) {
   diagnostics_.add(map_.mark, key, std::move(why));
 }
 
-void Reader::finish() {
-  for (const YamlEntry& entry : map_.entries) {
-    if (used_.count(entry.key) > 0) continue;
-    const bool known = huggingface::without_effect(entry.key);
-    (known ? model_.ignored : model_.unknown).push_back(printable_key(entry.key));
+void Reader::tell_limits() {
+  const auto each = [&](const std::vector<RefusedKeys>& rows, auto&& tell) {
+    for (const RefusedKeys& row : rows)
+      for (const std::string& key : row.keys) {
+        const YamlNode* node = node_of(map_, key);
+        used_.insert(key);
+        if (node != nullptr && !is_off(*node, row.off)) tell(*node, key, row.missing);
+      }
+  };
+  each(family_.refused, [&](const YamlNode& node, const std::string& key, const std::string& why) {
+    refuse(node, key, "is not modelled: " + why);
+  });
+  each(family_.left_out, [&](const YamlNode&, const std::string& key, const std::string& why) {
+    assume(fmt::format("{} is left out: {}", key, why));
+  });
+}
+
+void Reader::sort(const YamlNode& map, const std::string& group) {
+  for (const YamlEntry& entry : map.entries) {
+    const std::string key = group + entry.key;
+    const auto below = used_.lower_bound(key + ".");
+    if (used_.count(key) > 0) continue;
+    if (below != used_.end() && below->starts_with(key + "."))
+      sort(entry.value, key + ".");
+    else
+      (family_.idle.count(key) > 0 ? model_.ignored : model_.unknown)
+          .push_back(printable_path(key));
   }
+}
+
+void Reader::finish() {
+  tell_limits();
+  used_.insert({"model_type", "text_config"});
+  for (const std::string& key : family_.keys.find("vision")->second) used_.insert(key);
+  sort(map_, "");
+  if (around_ != nullptr) sort(*around_, "");
 }
 
 }  // namespace foretrain::huggingface

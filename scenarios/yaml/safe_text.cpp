@@ -112,4 +112,10 @@ std::string in_double_quotes(std::string_view text) {
   return quoted + '"';
 }
 
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
 }  // namespace foretrain

@@ -38,4 +38,7 @@ namespace foretrain {
 /// Text in double quotes, as YAML and JSON read it. @pre no control characters
 [[nodiscard]] std::string in_double_quotes(std::string_view text);
 
+/// Latin capitals as small letters, whatever the locale.
+[[nodiscard]] std::string lower_case(std::string text);
+
 }  // namespace foretrain

@@ -23,7 +23,7 @@ const std::filesystem::path shapes =
 
 std::optional<HuggingFaceModel> import_text(const std::string& text, Diagnostics& diagnostics) {
   const auto root = parse_yaml(text, "config.json", YamlLimits{}, diagnostics);
-  return root ? import_huggingface(*root, "model", diagnostics) : std::nullopt;
+  return root ? import_huggingface(*root, {"model"}, diagnostics) : std::nullopt;
 }
 
 std::string first_error(const std::string& text) {
@@ -124,7 +124,7 @@ TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]
             .find("not 'two'") != std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 10, "
                     "\"vocab_size\": 100, \"num_attention_heads\": 3, \"intermediate_size\": 40}")
-            .find("hidden_size 10 does not divide by 3 heads") != std::string::npos);
+            .find("head_dim: is missing, and hidden / attention.heads is 3.33333") != std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\",").find("config.json:1:") == 0);
 }
 

@@ -155,7 +155,7 @@ TEST_CASE("a Hugging Face configuration's names and values are escaped in what i
   Diagnostics diagnostics;
   const auto root = parse_yaml(text, "config.json", YamlLimits{}, diagnostics);
   REQUIRE(root);
-  const auto model = import_huggingface(*root, "model", diagnostics);
+  const auto model = import_huggingface(*root, {"model"}, diagnostics);
   REQUIRE(model);
   REQUIRE(diagnostics.count() == 1);
   CHECK(diagnostics.items().front().message.starts_with("'strange\\x1b]0;' holds the character"));

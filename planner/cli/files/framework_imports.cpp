@@ -208,6 +208,12 @@ void add_machine_options(CLI::App& app, PlanImportOptions& options) {
       ->type_name("N");
 }
 
+void add_family_option(CLI::App& app, std::string& as) {
+  app.add_option("--as", as,
+                 "Read a Hugging Face configuration as this family, whatever its model_type")
+      ->type_name("TYPE");
+}
+
 void add_framework_options(CLI::App& app, FrameworkOptions& options) {
   const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
     return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);

@@ -21,6 +21,9 @@ struct FrameworkOptions {
   std::string precision;  ///< where a DeepSpeed JSON says "auto"; empty: not given
 };
 
+/// --as: the family that a Hugging Face configuration is read as.
+void add_family_option(CLI::App& app, std::string& as);
+
 void add_framework_options(CLI::App& app, FrameworkOptions& options);
 
 /// The scenario of a file, or of arguments in place of one.

@@ -25,19 +25,9 @@ struct ModelImportOptions {
   std::string file;
   std::string name;
   std::string out;
+  std::string as;
+  OwnFolders folders;
 };
-
-/// A configuration is usually called config.json and lies in a folder named like its model.
-std::string default_name(const std::filesystem::path& file) {
-  const std::filesystem::path stem = file.stem();
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path().filename();
-  std::string name;
-  for (const char c : (stem == "config" ? folder : stem).string()) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-';
-    name += plain ? c : (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : '-';
-  }
-  return name.empty() || name.front() == '.' || name.front() == '-' ? "model" + name : name;
-}
 
 /// What was read, left aside and assumed goes to standard error: standard output is the model.
 void tell(const HuggingFaceModel& model) {
@@ -56,9 +46,13 @@ int import_config(const ModelImportOptions& options) {
   const auto text = read_text_file(options.file, options.file, limits.file_bytes, diagnostics);
   const auto root =
       text ? parse_yaml(*text, options.file, limits, diagnostics) : std::optional<YamlNode>{};
-  const std::string name = options.name.empty() ? default_name(options.file) : options.name;
+  const auto name_of_model = [&] {
+    return options.name.empty() ? huggingface_model_name(*root, options.file) : options.name;
+  };
   const auto model =
-      root ? import_huggingface(*root, name, diagnostics) : std::optional<HuggingFaceModel>{};
+      root ? import_huggingface(*root, {name_of_model(), options.as, own_roots(options.folders)},
+                                diagnostics)
+           : std::optional<HuggingFaceModel>{};
   diagnostics.throw_if_any();
   tell(*model);
   const std::string date = fmt::format(
@@ -80,6 +74,8 @@ Command add_import_command(CLI::App& program) {
   config
       ->add_option("--name", options->name, "Name of the model; by default the file's or folder's")
       ->type_name("NAME");
+  add_family_option(*config, options->as);
+  add_folder_options(*config, options->folders);
   config->add_option("--out", options->out, "Write to a file instead of standard output")
       ->type_name("FILE");
   guard_outputs(*config, FileUse::to_edit, {"--out"});

@@ -1,51 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "models/inputs/llm.hpp"
+#include "models/base/names.hpp"
+#include "scenarios/fields/shipped_table.hpp"
 
-namespace foretrain::huggingface {
+namespace foretrain {
+namespace huggingface {
 
-enum class Gate { none, gated };
-enum class Biases { none, qkv, all };
-enum class Experts { none, every_layer, sparse_step, dense_first, by_pattern };
-/// Where layers have other mixers than attention, or one half alone.
-enum class Hybrid { none, layer_pattern, linear_attention };
+enum class AttentionForm { heads, latent, indexed };
+/// What a layer is: both halves, one half alone, or both with other mixers than attention in some.
+enum class LayerForm { blocks, halves, mixers };
 
-/// What a model type fixes, that its configuration does not say. Sources: the model's report, and
-/// the defaults and layers of its published implementation.
+/// Lists and texts by concept: a key of the model catalog, or a word of families.yaml.
+using ConceptKeys = std::map<std::string, std::vector<std::string>, std::less<>>;
+using ConceptDefaults = std::map<std::string, std::string, std::less<>>;
+
+/// A row of families.yaml with what it takes over from the row that it is like, and from the head
+/// of the table.
 struct Family {
-  std::string_view type;
-  NormKind norm;
-  bool norm_bias;
-  Gate gate;
-  PositionKind position;
-  Biases biases;
-  bool tied;  ///< when tie_word_embeddings is left out
-  bool qk_norm = false;
-  bool embedding_norm = false;
-  int norms = 2;
-  Experts experts = Experts::none;
-  bool latent = false;  ///< multi-head latent attention
-  /// Layers without the window where the file says nothing: every Nth (LlmShape), 0: none.
-  int full_attention_every = 0;
-  /// GPT-OSS: attention sinks, a clamped activation function, a bias on the router's logits, rotary
-  /// positions of scaled amplitude.
-  bool sinks_and_clamp = false;
-  Hybrid hybrid = Hybrid::none;
-  bool qk_norm_whole = false;  ///< over all heads together (OLMo 2)
-  bool router_bias = false;    ///< a correction bias per expert
+  std::string type;
+  std::string text;   ///< type of a text_config that does not say its own
+  std::string needs;  ///< what is not modelled; empty: the family is read
+  AttentionForm attention = AttentionForm::heads;
+  LayerForm layers = LayerForm::blocks;
+  bool experts = false;
+  ConceptKeys keys;
+  ConceptDefaults defaults;
+  std::set<std::string, std::less<>> idle;
+  std::vector<RefusedKeys> refused;
+  std::vector<RefusedKeys> left_out;  ///< told and passed over where they are on
+  std::vector<std::string> signs;     ///< keys that tell such a file where the type does not
+  bool untyped = false;               ///< its files name no type
 };
 
-/// Every model type that is known, by name.
-[[nodiscard]] std::span<const Family> families();
+using Families = std::map<std::string, Family, std::less<>>;
 
-/// Null pointer for a type that is not known.
-[[nodiscard]] const Family* find_family(std::string_view type);
+/// @throws ScenarioError when the table is broken
+[[nodiscard]] std::shared_ptr<const Families> families(
+    const std::vector<std::filesystem::path>& catalogs);
 
-/// Whether a key changes neither sizes nor FLOPs of training as it is modelled.
-[[nodiscard]] bool without_effect(std::string_view key);
+}  // namespace huggingface
 
-}  // namespace foretrain::huggingface
+FORETRAIN_ENUM_NAMES(huggingface::AttentionForm, {huggingface::AttentionForm::heads, "heads"},
+                     {huggingface::AttentionForm::latent, "latent"},
+                     {huggingface::AttentionForm::indexed, "indexed"});
+FORETRAIN_ENUM_NAMES(huggingface::LayerForm, {huggingface::LayerForm::blocks, "blocks"},
+                     {huggingface::LayerForm::halves, "halves"},
+                     {huggingface::LayerForm::mixers, "mixers"});
+
+}  // namespace foretrain

@@ -10,58 +10,107 @@
 #include "models/inputs/llm.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
+#include "scenarios/sections/model_keys.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain::huggingface {
 
 inline constexpr double most_counted = 1e4;
 
-/// Takes keys out of a configuration, one by one, and keeps the books on it.
+/// Takes concepts out of a configuration, by the keys and defaults of its family, and keeps the
+/// books on it. Every concept that is asked for stands in the head of families.yaml.
 class Reader {
  public:
-  Reader(const YamlNode& map, HuggingFaceModel& model, Diagnostics& diagnostics)
-      : map_{map}, model_{model}, diagnostics_{diagnostics} {}
+  /// @param around the configuration that `map` is the text part of; null: none
+  Reader(const YamlNode& map, const YamlNode* around, const Family& family, HuggingFaceModel& model,
+         Diagnostics& diagnostics)
+      : map_{map}, around_{around}, family_{family}, model_{model}, diagnostics_{diagnostics} {}
 
-  /// The value of the first of `keys` that is there and not null.
-  const YamlNode* take(const std::vector<std::string_view>& keys);
+  /// The value of the first of a concept's keys that is there and not null.
+  const YamlNode* take(std::string_view name);
 
-  /// What a number may be, and what it is where no key is there; by which rule, for the books.
-  struct Legal {
+  struct Range {
     int least = 0;
     double most = 0.0;
-    std::optional<int> otherwise = std::nullopt;
-    std::string rule = {};
+    bool recorded = true;
   };
+  /// A whole number, of the file or the family's default. A list of one value per layer counts as
+  /// that value.
+  int number(std::string_view name, const Range& range);
+  int width(std::string_view name, int least = 1) { return number(name, {least, largest_width}); }
+  /// A number from 0 on; 0 where nothing says it.
+  double amount(std::string_view name);
+  bool truth(std::string_view name);
+  /// One of the names of an enumeration, which the family says.
+  template <class E>
+  E choice(std::string_view name) {
+    const std::string word = fact(name);
+    const std::optional<E> value = from_name<E>(word);
+    if (!value) refuse(name, "is not understood: " + in_quotes(word));
+    return value.value_or(EnumNames<E>::names.front().first);
+  }
 
-  /// A whole number. Writes it into the books under the catalog's name of it.
-  int number(const std::string& path, const std::vector<std::string_view>& keys,
-             const Legal& legal);
-  /// A number from `least` on; 0 where no key is there.
-  double amount(const std::string& path, const std::vector<std::string_view>& keys, double least);
-  bool truth(const std::string& path, const std::vector<std::string_view>& keys, bool otherwise,
-             const std::string& rule);
-  /// An empty path is no value of the catalog's.
-  void record(const std::string& path, const std::string& value, const std::string& origin);
-  void assume(std::string sentence);
+  /// Only what the catalog has a key for is recorded.
+  void record(std::string_view path, const std::string& value, const std::string& origin);
+  void assume(std::string sentence) { model_.assumed.push_back(std::move(sentence)); }
   void refuse(const YamlNode& node, std::string_view key, std::string why);
   void refuse(std::string_view key, std::string why);
+  /// What messages call a concept: the key that the file has for it, else its first one.
+  [[nodiscard]] std::string key_of(std::string_view name) const;
+  [[nodiscard]] const Family& family() const { return family_; }
 
-  /// Sorts the keys that nothing took.
+  /// Refuses and tells what the family does not cover, and sorts the keys that nothing took.
   void finish();
 
  private:
+  struct Found {
+    const YamlNode* node = nullptr;
+    std::string value;  ///< of KEY=VALUE
+  };
+  [[nodiscard]] Found find(std::string_view name) const;
+  [[nodiscard]] std::string fact(std::string_view name);
+  /// A number of the file, or by the family's default; nothing where there is none.
+  [[nodiscard]] std::optional<double> given(std::string_view name, int depth = 0);
+  [[nodiscard]] std::optional<double> evaluated(const std::string& text, int depth);
+  [[nodiscard]] const YamlNode* only_value(const YamlNode& node, std::string_view name);
+  int default_number(std::string_view name, const Range& range);
+  void tell_limits();
+  void sort(const YamlNode& map, const std::string& group);
+
   const YamlNode& map_;
+  const YamlNode* around_;
+  const Family& family_;
   HuggingFaceModel& model_;
   Diagnostics& diagnostics_;
-  std::set<std::string> used_;
+  std::set<std::string, std::less<>> used_;
 };
 
-/// Layers with other mixers than attention, or with one half alone: what their model types say.
-void read_hybrid(Reader& reader, const Family& family, LlmShape& shape);
+/// By layer, whether an item of a list is one of `yes`; letters of a text are repeated. Nothing
+/// after refusing other items and another number of layers.
+struct Words {
+  std::set<std::string_view> yes;
+  std::set<std::string_view> no;
+};
+[[nodiscard]] std::optional<std::vector<bool>> flags_of(Reader& reader, std::string_view name,
+                                                        const YamlNode& list, int layers,
+                                                        const Words& words);
+
+/// Which layers see a window only. @pre layers of both halves with attention
+void read_windows(Reader& reader, LlmShape& shape);
+
+/// Experts, and which layers have them. @pre the MLP is read
+void read_experts(Reader& reader, LlmShape& shape);
+
+/// Layers with other mixers than attention, or with one half alone.
+void read_hybrid(Reader& reader, LlmShape& shape);
 
 /// Bases, scalings and epsilons: numbers that launches need and no forecast.
 void read_numbers(Reader& reader, LlmShape& shape);
 
-/// Llama 4: chunked attention, experts of every Nth layer. @pre experts and MLP are read
-void read_llama4(Reader& reader, LlmShape& shape);
+/// Says what of images and sound is left out.
+void tell_towers(const YamlNode& root, const Family& family, HuggingFaceModel& model);
+
+/// The node of a dotted path; null pointer where there is none, or null.
+[[nodiscard]] const YamlNode* node_of(const YamlNode& map, std::string_view path);
 
 }  // namespace foretrain::huggingface

@@ -2,7 +2,6 @@
 #include "scenarios/imports/frameworks/huggingface_plan.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -14,20 +13,14 @@ namespace {
 
 constexpr int usual_sequence = 4096;
 
-/// A file called config.json lies in a folder that is named like its model.
-std::string name_of(const std::string& file) {
-  const std::filesystem::path path(file);
-  std::string stem = path.stem().string();
-  if (stem != "config") return stem;
-  const std::string folder = std::filesystem::absolute(path).parent_path().filename().string();
-  return folder.empty() ? stem : folder;
-}
-
 /// The configuration as a model. @throws ScenarioError
-HuggingFaceModel model_of(const ImportSource& source) {
+HuggingFaceModel model_of(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
-  auto model = root ? import_huggingface(*root, name_of(source.name), diagnostics)
+  auto model = root ? import_huggingface(*root,
+                                         {huggingface_model_name(*root, source.name), options.as,
+                                          options.catalogs},
+                                         diagnostics)
                     : std::optional<HuggingFaceModel>{};
   diagnostics.throw_if_any();
   return std::move(*model);
@@ -56,12 +49,12 @@ void add_notes(const HuggingFaceModel& model, PlanNotes& notes) {
 
 ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImportOptions& options) {
   if (options.gpus == 1) return tuning_of_huggingface(source, {}, options);
-  const HuggingFaceModel model = model_of(source);
+  const HuggingFaceModel model = model_of(source, options);
   Diagnostics diagnostics;
   const auto host = import_host(options, diagnostics);
   diagnostics.throw_if_any();
   ImportedPlan plan;
-  plan.job.name = name_of(source.name);
+  plan.job.name = model.shape.name;
   plan.job.model = model.shape;
   add_notes(model, plan.notes);
   const int gpus = gpus_for({}, 1, host->gpus, options, plan.notes);
@@ -105,11 +98,11 @@ ImportedScenario tuning_of_model(const WantedTuning& tuning, const PlanImportOpt
 
 ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedTuning& tuning,
                                        const PlanImportOptions& options) {
-  const HuggingFaceModel model = model_of(source);
+  const HuggingFaceModel model = model_of(source, options);
   PlanImportOptions asked = options;
   asked.shape = model.shape;
   asked.sequence = first_sequence(model, options);
-  if (asked.name.empty()) asked.name = name_of(source.name);
+  if (asked.name.empty()) asked.name = model.shape.name;
   ImportedScenario imported = tuning_of_model(tuning, asked);
   add_notes(model, imported.notes);
   return imported;

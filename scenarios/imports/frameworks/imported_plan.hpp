@@ -39,6 +39,7 @@ struct PlanImportOptions {
   std::optional<int> accumulation;               ///< micro-batches per step, likewise
   std::optional<Precision> precision;            ///< likewise
   std::optional<LlmShape> shape;                 ///< of a model that was read already
+  std::string as;                                ///< family to read a Hugging Face file as (--as)
   bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean
   bool leave_out_unknown = false;                ///< pass over keys that nobody knows here

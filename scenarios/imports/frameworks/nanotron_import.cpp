@@ -55,7 +55,7 @@ void read_nanotron_model(TreeReader& in, const YamlNode& root, ImportedPlan& pla
   plain.entries.push_back({"model_type", config->mark, name});
   for (const YamlEntry& entry : config->entries)
     if (!is_own_key(entry.key)) plain.entries.push_back(entry);
-  const auto shape = import_huggingface(plain, "nanotron", diagnostics);
+  const auto shape = import_huggingface(plain, {"nanotron"}, diagnostics);
   if (!shape) return;
   plan.job.model = shape->shape;
   plan.notes.assumed = shape->assumed;

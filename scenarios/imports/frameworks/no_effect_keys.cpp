@@ -3,16 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
-#include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "scenarios/catalog/catalog_files.hpp"
-#include "scenarios/fields/field_reader.hpp"
-#include "scenarios/fields/field_table.hpp"
-#include "scenarios/yaml/text_file.hpp"
+#include "scenarios/fields/shipped_table.hpp"
 
 namespace foretrain {
 namespace {
@@ -24,8 +18,11 @@ struct KeyGroup {
   KeyTable table;
 };
 using KeyGroups = std::map<std::string, KeyGroup>;
-/// Files with the time when each was written.
-using DatedFiles = std::vector<std::pair<fs::path, fs::file_time_type>>;
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
 const FieldTable& key_fields() {
   static const FieldTable table = [] {
@@ -40,22 +37,10 @@ const FieldTable& key_fields() {
         {.path = "groups[].approximated",
          .kind = FieldKind::text_list,
          .help = "Keys that change memory or time a little.",
-         .example = "[e]"},
-        {.path = "refused", .kind = FieldKind::list, .help = "Keys that matter where they are on."},
-        {.path = "refused[].group", .help = "Whose they are.", .example = "my", .required = true},
-        {.path = "refused[].keys",
-         .kind = FieldKind::text_list,
-         .help = "Their paths.",
-         .example = "[a.b]",
-         .required = true},
-        {.path = "refused[].off",
-         .kind = FieldKind::text_list,
-         .help = "Further values that change nothing.",
-         .example = "[auto]"},
-        {.path = "refused[].missing",
-         .help = "What no scenario has.",
-         .example = "a second model",
-         .required = true}};
+         .example = "[e]"}};
+    append(fields, refused_fields("refused"));
+    fields.push_back(
+        {.path = "refused[].group", .help = "Whose they are.", .example = "my", .required = true});
     for (const auto& [why, name] : EnumNames<NoEffect>::names)
       fields.push_back({.path = fmt::format("groups[].{}", name),
                         .kind = FieldKind::text_list,
@@ -64,15 +49,6 @@ const FieldTable& key_fields() {
     return FieldTable("Keys of frameworks", std::move(fields));
   }();
   return table;
-}
-
-std::vector<std::string> texts_at(const FieldValues& values, const std::string& path) {
-  return values.has(path) ? values.at(path).texts : std::vector<std::string>{};
-}
-
-template <class T>
-void append(std::vector<T>& to, const std::vector<T>& more) {
-  to.insert(to.end(), more.begin(), more.end());
 }
 
 void add_groups(const FieldValues& values, KeyGroups& groups) {
@@ -85,41 +61,14 @@ void add_groups(const FieldValues& values, KeyGroups& groups) {
       if (values.has(path + std::string(name)))
         group.table.idle.push_back({why, values.at(path + std::string(name)).texts});
   }
-  for (int i = 0; i < values.list_size("refused"); ++i) {
-    const std::string path = fmt::format("refused[{}].", i);
-    groups[values.text(path + "group")].table.refused.push_back({values.at(path + "keys").texts,
-                                                                 texts_at(values, path + "off"),
-                                                                 values.text(path + "missing")});
-  }
+  const std::vector<RefusedKeys> refused = refused_at(values, "refused");
+  for (std::size_t i = 0; i < refused.size(); ++i)
+    groups[values.text(fmt::format("refused[{}].group", i))].table.refused.push_back(refused[i]);
 }
 
-DatedFiles key_files(const std::vector<fs::path>& catalogs) {
-  DatedFiles files;
-  Diagnostics diagnostics;
-  for (const fs::path& root : catalog_roots(catalogs, diagnostics))
-    for (const char* place : {idle_keys_path, own_idle_keys}) {
-      std::error_code failed;
-      const fs::path file = root / place;
-      if (fs::is_regular_file(file, failed))
-        files.emplace_back(file, fs::last_write_time(file, failed));
-    }
-  diagnostics.throw_if_any();
-  return files;
-}
-
-KeyGroups read_groups(const DatedFiles& files) {
+KeyGroups groups_of(const std::vector<FieldValues>& files) {
   KeyGroups groups;
-  Diagnostics diagnostics;
-  for (const auto& [file, written] : files) {
-    const std::string name = file.string();
-    const auto text = read_text_file(file, name, YamlLimits{}.file_bytes, diagnostics);
-    diagnostics.throw_if_any();
-    const auto tree = parse_yaml(*text, name, YamlLimits{}, diagnostics);
-    diagnostics.throw_if_any();
-    const FieldValues values = read_fields(*tree, key_fields(), diagnostics);
-    diagnostics.throw_if_any();
-    add_groups(values, groups);
-  }
+  for (const FieldValues& file : files) add_groups(file, groups);
   return groups;
 }
 
@@ -139,15 +88,12 @@ void add_group(const KeyGroups& groups, const std::string& name, std::vector<std
 
 KeyTable key_table(Framework framework, const std::vector<fs::path>& catalogs,
                    const std::vector<std::string>& groups) {
-  static std::mutex mutex;
-  static std::pair<DatedFiles, KeyGroups> last;
-  const DatedFiles files = key_files(catalogs);
-  const std::lock_guard lock(mutex);
-  if (last.first != files) last = {files, read_groups(files)};
+  static ShippedRows<KeyGroups> shipped({idle_keys_path, own_idle_keys, key_fields}, groups_of);
+  const auto rows = shipped.of(catalogs);
   KeyTable table;
   std::vector<std::string> done;
-  for (const std::string& group : groups) add_group(last.second, group, done, table);
-  add_group(last.second, std::string(name_of(framework)), done, table);
+  for (const std::string& group : groups) add_group(*rows, group, done, table);
+  add_group(*rows, std::string(name_of(framework)), done, table);
   return table;
 }
 

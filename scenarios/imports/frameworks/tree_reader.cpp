@@ -44,15 +44,6 @@ std::optional<double> number_of(const std::string& text) {
   return parsed.value;
 }
 
-/// Values that switch nothing on.
-bool is_off(const YamlNode& node, const std::vector<std::string>& more) {
-  if (!node.is_scalar()) return node.items.empty() && node.entries.empty();
-  const std::string text = lower_case(node.text);
-  const auto is_word = [&](const std::string& word) { return lower_case(word) == text; };
-  return node.is_null() || text.empty() || text == "false" || text == "no" || text == "none" ||
-         text == "off" || number_of(text) == 0.0 || std::any_of(more.begin(), more.end(), is_word);
-}
-
 /// The first row that has a key.
 const RefusedKeys* row_of(std::string_view path, const KeyTable& table) {
   for (const RefusedKeys& row : table.refused)
@@ -228,12 +219,6 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
                            " ignores it, --leave-out-unknown all such keys");
     }
   }
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 }  // namespace foretrain

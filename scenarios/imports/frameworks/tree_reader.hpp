@@ -9,6 +9,7 @@
 
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {
@@ -79,8 +80,5 @@ class TreeReader {
   std::optional<Framework> framework_;
   std::vector<std::string> groups_;
 };
-
-/// Latin capitals as small letters, whatever the locale.
-[[nodiscard]] std::string lower_case(std::string text);
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/fields/shipped_table.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 
 namespace foretrain {
@@ -29,14 +30,6 @@ FORETRAIN_ENUM_NAMES(NoEffect, {NoEffect::naming, "naming"}, {NoEffect::reportin
 struct NoEffectKeys {
   NoEffect why;
   std::vector<std::string> keys;
-};
-
-/// Keys that are refused unless their value is one that changes nothing: null, empty, false, no,
-/// none, off, zero, or one of `off`.
-struct RefusedKeys {
-  std::vector<std::string> keys;
-  std::vector<std::string> off;
-  std::string missing;  ///< what no scenario has
 };
 
 /// What is known of a framework's keys that its importer does not read.
