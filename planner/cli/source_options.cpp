@@ -11,7 +11,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::array import_names{"--host",   "--fabric", "--gpus",   "--sequence",    "--as",
+constexpr std::array import_names{"--host",   "--fabric", "--gpus",  "--sequence",   "--as",
                                   "--device", "--lora",   "--qlora", "--all-weights"};
 
 /// A scenario says what machine it runs on, and what is trained; another GPU in its place is

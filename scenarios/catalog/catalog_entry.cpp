@@ -12,8 +12,10 @@
 #include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/internal/catalog_path.hpp"
 #include "scenarios/catalog/machine_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/sha256.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
@@ -114,6 +116,10 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   if (is_entry_name(request.name))
     if (auto file = find_catalog_file(kind, request.name, roots)) return file;
   if (auto file = find_by_alias(kind, request.name, roots)) return file;
+  const bool model = kind == CatalogKind::models;
+  if (model)
+    if (const HubModel known = hub_model(request.name, context.catalogs); !known.name.empty())
+      return find_catalog_file(kind, known.name, roots);
   if (std::string about = about_machine(kind, request.name, roots); !about.empty()) {
     context.diagnostics.add(request.mark, request.path, std::move(about));
     return std::nullopt;
@@ -121,7 +127,8 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   std::vector<std::string> names;
   for (const CatalogFile& file : list_catalog_files(kind, roots)) names.push_back(file.name);
   std::string message = fmt::format("there is no {} {}", entry_noun(kind), in_quotes(request.name));
-  const std::string hint = nearest_hint(request.name, names);
+  const std::string hint =
+      nearest_hint(model ? lower_case(last_part(request.name)) : request.name, names);
   message += hint.empty() ? "." : hint;
   message += names.empty() ? " The catalog has none" : " Known: " + joined(names);
   if (is_entry_name(request.name) && is_worth_adding(kind, hint))

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/internal/catalog_path.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/sections/hybrid_keys.hpp"
 #include "scenarios/sections/layer_keys.hpp"
@@ -233,7 +234,7 @@ std::optional<LlmShape> read_inline_model(const YamlNode& node, const CatalogReq
 }
 
 std::optional<ModelEntry> load_model_entry(const CatalogRequest& request, CatalogContext& context) {
-  if (!is_catalog_path(request.name)) {
+  if (!is_catalog_path(request.name) || is_hub_id(request.name)) {
     const auto file = find_requested(CatalogKind::models, request, context);
     return file ? read_model(*file, request.path, context) : std::nullopt;
   }

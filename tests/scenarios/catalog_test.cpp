@@ -234,7 +234,7 @@ TEST_CASE("an unknown name is reported at its key with the nearest and the known
   CHECK(errors.find("run.yaml:3:8: cluster.host: there is no host 'dgx-h10'; did you mean "
                     "'dgx-h100'? Known: a10, ") == 0);
   Books upper;
-  CHECK_FALSE(load_model(ask("Llama2-70B", "model"), upper.context));
+  CHECK_FALSE(load_model(ask("Llama2-70", "model"), upper.context));
   CHECK(upper.errors().find("did you mean 'llama2-70b'?") != std::string::npos);
 }
 

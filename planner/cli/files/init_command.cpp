@@ -22,6 +22,7 @@
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
@@ -59,7 +60,19 @@ void check_entry(const std::string& kind, const std::string& name, const LoadOpt
 }
 
 bool is_file(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml");
+  return (text.find('/') != std::string::npos && !is_hub_id(text)) || text.ends_with(".json") ||
+         text.ends_with(".yaml");
+}
+
+/// A file, or the model of the catalog that a name means.
+std::string named_model(const std::string& text, const LoadOptions& options) {
+  if (is_file(text)) return text;
+  const HubModel known = hub_model(text, options.catalogs);
+  if (known.another)
+    write_diagnostic(fmt::format("assumed  {}, which has the shape of {}", known.name, text));
+  const std::string name = known.name.empty() ? last_part(text) : known.name;
+  check_entry("models", name, options);
+  return name;
 }
 
 void ask_all(InitOptions& options, const LoadOptions& load) {
@@ -67,10 +80,7 @@ void ask_all(InitOptions& options, const LoadOptions& load) {
   write_diagnostic("Five questions; an empty answer takes what is in brackets.");
   if (answers.model.empty())
     ask("1/5 Model (foretrain show models, or a config.json)", "llama3-8b",
-        [&](const std::string& text) {
-          if (!is_file(text)) check_entry("models", text, load);
-          answers.model = text;
-        });
+        [&](const std::string& text) { answers.model = named_model(text, load); });
   if (answers.host.empty())
     ask("2/5 Host (foretrain show hosts)", default_machine().host, [&](const std::string& text) {
       check_entry("hosts", text, load);
@@ -154,7 +164,7 @@ int init(InitOptions options) {
   DraftAnswers& answers = options.answers;
   answers.room = room_limits(options.room);
   answers.hosts = options.hosts.value_or(1);
-  if (!is_file(answers.model)) check_entry("models", answers.model, load);
+  answers.model = named_model(answers.model, load);
   check_entry("hosts", answers.host, load);
   const std::string file = options.file.empty() ? draft_name(answers) + ".yaml" : options.file;
   if (file != "-") refuse_to_replace(file);

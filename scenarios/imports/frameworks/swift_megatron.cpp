@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/core_config.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/hub_names.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_listing.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/hub_names.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "models/layers/memory_parameters.hpp"
-#include "scenarios/imports/frameworks/hub_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/catalog/catalog_models.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/hub_names.hpp"
+#include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 
 namespace foretrain {
@@ -56,6 +58,40 @@ TEST_CASE("hub ids are models of the catalog, also under the names of copies",
   CHECK(hub_model("mistralai/Mistral-7B-v0.1", {}).name == "mistral-7b-v0.1");
   CHECK(hub_model("Qwen/Qwen2.5-14B", {}).name.empty());
   CHECK(hub_model("", {}).name.empty());
+}
+
+TEST_CASE("a scenario's model may have the name that people and hubs write",
+          "[scenarios][catalog]") {
+  const auto named = [](const std::string& name, std::string& error) {
+    Diagnostics diagnostics;
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{{}, ".", diagnostics, files, values};
+    const auto entry = load_model_entry({name, "model", {}}, context);
+    error = diagnostics.empty() ? "" : diagnostics.items().front().text();
+    return entry ? entry->shape.name : std::string();
+  };
+  std::string error;
+  CHECK(named("qwen2.5-7b", error) == "qwen2-7b");
+  CHECK(named("llama3.3-70b", error) == "llama3.1-70b");
+  CHECK(named("r1-distill-llama-8b", error) == "llama3.1-8b");
+  CHECK(named("Qwen3-4B-Instruct-2507", error) == "qwen3-4b");
+  CHECK(named("Qwen/Qwen3-8B", error) == "qwen3-8b");
+  CHECK(named("meta-llama/Llama-3.1-8B-Instruct", error) == "llama3.1-8b");
+  CHECK(error.empty());
+  CHECK(named("Qwen/Qwen3-9B", error).empty());
+  CHECK(error.find("there is no model 'Qwen/Qwen3-9B'; did you mean 'qwen3-") !=
+        std::string::npos);
+  CHECK(named("./Qwen3-8B", error).empty());
+  CHECK(error.find("is not read: a model is a catalog name") != std::string::npos);
+}
+
+TEST_CASE("names of models are added in a catalog folder", "[scenarios][catalog]") {
+  const test::TemporaryFolder folder;
+  folder.write("model_names.yaml",
+               "schema: 1\nadditions: [ours]\nshapes:\n  - {model: qwen3-8b, names: [House-8B]}\n");
+  CHECK(hub_model("us/house-8b-ours", {folder.path()}).name == "qwen3-8b");
+  CHECK(hub_model("us/house-8b-ours", {}).name.empty());
 }
 
 TEST_CASE("files of DeepSpeed that a framework ships say what they hold", "[scenarios][import]") {

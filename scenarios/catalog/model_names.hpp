@@ -16,6 +16,11 @@ struct HubModel {
 [[nodiscard]] HubModel hub_model(const std::string& id,
                                  const std::vector<std::filesystem::path>& catalogs);
 
+/// OWNER/NAME, as hubs name models; no path of a file.
+[[nodiscard]] bool is_hub_id(const std::string& name);
+/// Behind the last "/" that does not end a name.
+[[nodiscard]] std::string last_part(std::string id);
+
 /// How weights rest that a hub id says are packed in a way that is not modelled: "AQLM"; else
 /// empty.
 [[nodiscard]] std::string packed_otherwise(const std::string& id);
