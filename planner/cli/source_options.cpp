@@ -30,8 +30,6 @@ std::optional<WantedTuning> wanted_tuning(const SourceOptions& source) {
   auto wanted = source.tuning.wanted();
   if (wanted && source.hf.empty())
     throw UsageError("--lora, --qlora and --all-weights stand beside --hf");
-  if (!source.framework.import.as.empty() && source.hf.empty())
-    throw UsageError("--as stands beside --hf");
   return wanted;
 }
 
@@ -99,6 +97,8 @@ std::string source_words(const SourceOptions& source) {
 }
 
 Scenario read_scenario(const SourceOptions& source) {
+  if (!source.framework.import.as.empty() && source.hf.empty())
+    throw UsageError("--as stands beside --hf");
   const int given = (source.scenario.file.empty() ? 0 : 1) + (source.megatron.empty() ? 0 : 1) +
                     (source.hf.empty() ? 0 : 1);
   if (given != 1)

@@ -191,9 +191,9 @@ const Family* family_of(const Source& source, HuggingFaceModel& model, Diagnosti
                                 nearest_hint(as, types), joined(types)));
   }
   if (family == nullptr || family->needs.empty()) return family;
-  diagnostics.add(
-      mark, "model_type",
-      fmt::format("{} is not read: not modelled are {}", in_quotes(family->type), family->needs));
+  diagnostics.add(mark, "model_type",
+                  fmt::format("{} is not read: it needs {}, not modelled so far",
+                              in_quotes(family->type), family->needs));
   return nullptr;
 }
 

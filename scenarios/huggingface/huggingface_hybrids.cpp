@@ -62,6 +62,15 @@ MambaShape read_mamba(Reader& reader) {
   return mamba;
 }
 
+/// The shortest pattern that repeats to the same layers.
+std::string shortest_period(const std::string& pattern) {
+  for (std::size_t size = 1; size < pattern.size(); ++size)
+    if (pattern.size() % size == 0 &&
+        pattern.substr(size) == pattern.substr(0, pattern.size() - size))
+      return pattern.substr(0, size);
+  return pattern;
+}
+
 /// A list of mixers, or one layer of attention in every so many.
 void read_mixers(Reader& reader, LlmShape& shape) {
   constexpr const char* name = "mixer_pattern";
@@ -72,7 +81,7 @@ void read_mixers(Reader& reader, LlmShape& shape) {
     shape.mixer_pattern =
         letters_of(reader, *types, key, {{"linear_attention", 'G'}, {"full_attention", '*'}});
     refuse_other_length(reader, *types, key, shape.mixer_pattern, shape.layers);
-    if (shape.mixer_pattern.empty()) shape.mixer_pattern = "G";
+    shape.mixer_pattern = shape.mixer_pattern.empty() ? "G" : shortest_period(shape.mixer_pattern);
   } else {
     shape.mixer_pattern = std::string(static_cast<std::size_t>(every) - 1, 'G') + "*";
   }

@@ -19,10 +19,13 @@ std::string text_in(const YamlNode& group, std::string_view key, std::string_vie
   return node == nullptr ? std::string() : node->text;
 }
 
-/// `rope_scaling` of version 4, `rope_parameters` of version 5, which holds the base as well. Forms
-/// that are not known here leave everything unknown.
-void read_scaling(Reader& reader, const YamlNode& group, ModelNumbers& numbers) {
-  const std::string type = text_in(group, "rope_type", "type");
+/// `rope_scaling` of version 4, `rope_parameters` of version 5, which holds the base as well, or a
+/// group that is called like its form (yarn). Forms that are not known here leave everything
+/// unknown.
+void read_scaling(Reader& reader, const YamlNode& group, const std::string& key,
+                  ModelNumbers& numbers) {
+  std::string type = text_in(group, "rope_type", "type");
+  if (type.empty() && from_name<RopeScaling>(key)) type = key;
   const double theta = number_in(group, "rope_theta");
   if (theta > 0.0) {
     numbers.rope_theta = theta;
@@ -55,8 +58,10 @@ void read_numbers(Reader& reader, LlmShape& shape) {
   if (shape.position != PositionKind::rotary) return;
   numbers.rope_theta = theta;
   if (share > 0.0) numbers.rope_share = share;
-  for (const YamlNode* const group : {older, newer})
-    if (group != nullptr && group->is_map()) read_scaling(reader, *group, numbers);
+  for (const auto& [group, name] :
+       {std::pair{older, "embedding.rope_scaling"}, {newer, "embedding.rope_parameters"}})
+    if (group != nullptr && group->is_map())
+      read_scaling(reader, *group, reader.key_of(name), numbers);
 }
 
 }  // namespace foretrain::huggingface

@@ -26,6 +26,12 @@ std::optional<double> number_in(const YamlNode& node) {
   return node.is_scalar() && !node.quoted ? parse_number(node.text).value : std::nullopt;
 }
 
+/// Items of a list, letters of a text.
+std::optional<double> size_of(const YamlNode* node) {
+  if (node == nullptr) return std::nullopt;
+  return static_cast<double>(node->is_sequence() ? node->items.size() : node->text.size());
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> words;
@@ -131,6 +137,8 @@ std::optional<double> Reader::given(std::string_view name, int depth) {
 std::optional<double> Reader::evaluated(const std::string& text, int depth) {
   const std::vector<std::string> words = words_of(text);
   const auto term = [&](const std::string& word) {
+    if (word.starts_with('#'))
+      return family_.keys.count(word.substr(1)) > 0 ? size_of(take(word.substr(1))) : std::nullopt;
     const std::optional<double> plain = parse_number(word).value;
     return plain ? plain : given(word, depth);
   };

@@ -9,7 +9,7 @@ namespace foretrain::huggingface {
 namespace {
 
 /// A number by one of a concept's keys; 0 where none is there.
-double size_of(const YamlNode& tower, const Family& family, std::string_view name) {
+double tower_size(const YamlNode& tower, const Family& family, std::string_view name) {
   for (const std::string& key : family.keys.find(name)->second)
     if (const YamlNode* node = node_of(tower, key))
       return parse_number(node->text).value.value_or(0.0);
@@ -21,7 +21,7 @@ double size_of(const YamlNode& tower, const Family& family, std::string_view nam
 /// counted. 0 where a size is missing.
 double tower_parameters(const YamlNode& tower, const Family& family) {
   const auto size = [&](std::string_view name, double otherwise = 0.0) {
-    const double value = size_of(tower, family, name);
+    const double value = tower_size(tower, family, name);
     return value > 0.0 ? value : otherwise;
   };
   const double width = size("vision.hidden");

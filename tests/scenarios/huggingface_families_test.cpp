@@ -135,7 +135,7 @@ TEST_CASE("a file is read as another family where that is asked for, and says so
 TEST_CASE("what a family or a file needs beyond the model is refused by name",
           "[huggingface][families]") {
   CHECK(read_family("{\"model_type\": \"lfm2\", " + plain + "}")
-            .error.find("'lfm2' is not read: not modelled are short convolutions as mixers") !=
+            .error.find("'lfm2' is not read: it needs short convolutions as mixers") !=
         std::string::npos);
   CHECK(read_family("{\"model_type\": \"gemma4\", \"text_config\": {" + plain + "}}")
             .error.find("heads that differ between layers") != std::string::npos);
@@ -148,10 +148,33 @@ TEST_CASE("what a family or a file needs beyond the model is refused by name",
   CHECK(read_family(lists + ", \"moe_topk\": [2, 2, 2, 2]}").model->shape.moe->top_k == 2);
   CHECK(read_family(lists + ", \"moe_topk\": [2, 2, 2, 1]}")
             .error.find("moe_topk: differs between layers") != std::string::npos);
+  const ReadFamily params = read_family(
+      "{\"dim\": 64, \"n_layers\": 4, \"n_heads\": 4, \"hidden_dim\": 128, \"vocab_size\": 1000, "
+      "\"rope_theta\": 10000.0, \"yarn\": {\"factor\": 36, "
+      "\"original_max_position_embeddings\": 8192}}");
+  REQUIRE(params.model);
+  CHECK(params.model->shape.numbers.rope_scaling == RopeScaling::yarn);
+  CHECK(params.model->shape.numbers.rope_factor == 36.0);
   CHECK(read_family("{\"model_type\": \"mistral\", \"sliding_window\": 8, "
                     "\"sliding_window_pattern\": \"LLLG\", " +
                     plain + "}")
             .model->shape.full_attention_every == 4);
+}
+
+TEST_CASE("a list of mixers becomes the pattern that repeats", "[huggingface][families]") {
+  const auto pattern_of = [](const std::string& list) {
+    return read_family(
+               "{\"model_type\": \"qwen3_5_text\", \"linear_num_key_heads\": 2, "
+               "\"linear_num_value_heads\": 4, \"linear_key_head_dim\": 8, "
+               "\"linear_value_head_dim\": 8, " +
+               plain + ", \"layer_types\": " + list + "}")
+        .model->shape.mixer_pattern;
+  };
+  CHECK(pattern_of("[linear_attention, full_attention, linear_attention, full_attention]") == "G*");
+  CHECK(pattern_of("[linear_attention, linear_attention, linear_attention, full_attention]") ==
+        "GGG*");
+  CHECK(pattern_of("[linear_attention, linear_attention, linear_attention, linear_attention]") ==
+        "G");
 }
 
 TEST_CASE("layers with experts are read from a list", "[huggingface][families]") {
