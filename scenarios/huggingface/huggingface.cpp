@@ -19,69 +19,19 @@ using huggingface::AttentionForm;
 using huggingface::Families;
 using huggingface::Family;
 using huggingface::LayerForm;
-using huggingface::most_counted;
 using huggingface::node_of;
 using huggingface::Reader;
 
-void read_heads(Reader& reader, LlmShape& shape) {
-  shape.heads = reader.number("attention.heads", {1, most_counted});
-  shape.kv_heads = reader.number("attention.kv_heads", {1, most_counted});
-  if (reader.family().attention != AttentionForm::heads) {
-    // Latent attention has no key and value heads of its own; files repeat the query heads.
-    shape.kv_heads = shape.heads;
-    reader.take("attention.head_dim");
-    return;
-  }
+void read_attention(Reader& reader, LlmShape& shape) {
+  const AttentionForm form = reader.family().attention;
+  reader.fill("attention", shape);
+  shape.qk_norm_whole &= shape.qk_norm;
+  shape.qk_norm &= !shape.qk_norm_whole;
   if (shape.heads % shape.kv_heads != 0)
     reader.refuse(reader.key_of("attention.kv_heads"),
                   fmt::format("{} does not divide {} heads", shape.kv_heads, shape.heads));
-  shape.head_dim = reader.width("attention.head_dim");
-}
-
-void read_latent(Reader& reader, LlmShape& shape) {
-  MlaShape mla;
-  mla.q_lora_rank = reader.width("attention.mla.q_lora_rank", 0);
-  mla.kv_lora_rank = reader.width("attention.mla.kv_lora_rank");
-  mla.qk_nope_head_dim = reader.width("attention.mla.qk_nope_head_dim");
-  mla.qk_rope_head_dim = reader.width("attention.mla.qk_rope_head_dim");
-  mla.v_head_dim = reader.width("attention.mla.v_head_dim");
-  shape.head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
-  shape.mla = mla;
-  if (reader.family().attention != AttentionForm::indexed) return;
-  shape.indexer = IndexerShape{reader.width("attention.indexer.heads"),
-                               reader.width("attention.indexer.head_dim"),
-                               reader.width("attention.indexer.top_k")};
-}
-
-void read_attention(Reader& reader, LlmShape& shape) {
-  read_heads(reader, shape);
-  if (reader.family().attention != AttentionForm::heads) read_latent(reader, shape);
-  shape.qkv_bias = reader.truth("attention.qkv_bias");
-  shape.attention_output_bias = reader.truth("attention.output_bias");
-  const bool normed = reader.truth("attention.qk_norm");
-  shape.qk_norm_whole = reader.truth("attention.qk_norm_whole") && normed;
-  shape.qk_norm = normed && !shape.qk_norm_whole;
-  shape.attention_sinks = reader.truth("attention.sinks");
-  shape.attention_gate = reader.truth("attention.gate");
-}
-
-void read_mlp(Reader& reader, LlmShape& shape) {
-  shape.ffn_hidden = reader.width("mlp.hidden");
-  shape.gated_mlp = reader.truth("mlp.gated");
-  shape.mlp_bias = reader.truth("mlp.bias");
-  shape.mlp_clamp = reader.width("mlp.clamp", 0);
-}
-
-void read_ends(Reader& reader, LlmShape& shape) {
-  shape.tied_embeddings = reader.truth("embedding.tied");
-  shape.position = reader.choice<PositionKind>("embedding.position");
-  if (shape.position == PositionKind::learned)
-    shape.positions = reader.width("embedding.positions");
-  shape.rotary_scaled = reader.truth("embedding.rotary_scaled");
-  shape.embedding_norm = reader.truth("embedding.norm");
-  shape.norm = reader.choice<NormKind>("norm.kind");
-  shape.norm_bias = reader.truth("norm.bias");
-  shape.norms_per_layer = reader.number("norm.per_layer", {0, 8});
+  if (form != AttentionForm::heads) reader.fill("attention.mla", shape);
+  if (form == AttentionForm::indexed) reader.fill("attention.indexer", shape);
 }
 
 /// Modules that predict further tokens, where they are like layers.
@@ -91,12 +41,11 @@ void read_prediction(Reader& reader, LlmShape& shape) {
 }
 
 void read_shape(Reader& reader, LlmShape& shape) {
-  shape.layers = reader.number("layers", {1, most_counted});
-  shape.hidden = reader.width("hidden");
-  shape.vocabulary = reader.width("embedding.vocabulary");
+  for (const char* const group : {"", "embedding"}) reader.fill(group, shape);
+  if (shape.position == PositionKind::learned)
+    shape.positions = reader.width("embedding.positions");
   read_attention(reader, shape);
-  read_mlp(reader, shape);
-  read_ends(reader, shape);
+  for (const char* const group : {"mlp", "norm"}) reader.fill(group, shape);
   if (reader.family().layers == LayerForm::blocks)
     huggingface::read_windows(reader, shape);
   else

@@ -49,7 +49,6 @@ void read_expert_layers(Reader& reader, const LlmShape& shape, MoeShape& moe) {
 }
 
 void read_shared_experts(Reader& reader, MoeShape& moe) {
-  moe.shared_ffn_hidden = reader.width("moe.shared_hidden", 0);
   const int shared = reader.number("moe.shared_experts", {0, 100, false});
   if (shared > 0 && moe.shared_ffn_hidden == 0) {
     moe.shared_ffn_hidden = shared * moe.expert_ffn_hidden;
@@ -57,7 +56,7 @@ void read_shared_experts(Reader& reader, MoeShape& moe) {
         "moe.shared_hidden", std::to_string(moe.shared_ffn_hidden),
         fmt::format("derived: {} * moe.expert_hidden", reader.key_of("moe.shared_experts")));
   }
-  moe.shared_gate = moe.shared_ffn_hidden > 0 && reader.truth("moe.shared_gate");
+  moe.shared_gate &= moe.shared_ffn_hidden > 0;
 }
 
 }  // namespace
@@ -66,15 +65,13 @@ void read_experts(Reader& reader, LlmShape& shape) {
   const bool halves = reader.family().layers == LayerForm::halves;
   if (!reader.family().experts || (halves && shape.layer_pattern.find('E') == std::string::npos))
     return;
-  MoeShape moe;
-  moe.experts = reader.number("moe.experts", {1, most_counted});
-  moe.top_k = reader.number("moe.top_k", {1, 1.0 * moe.experts});
-  moe.expert_ffn_hidden = reader.width("moe.expert_hidden");
+  reader.fill("moe", shape);
+  MoeShape& moe = *shape.moe;
+  if (moe.top_k > moe.experts)
+    reader.refuse(reader.key_of("moe.top_k"),
+                  fmt::format("a token cannot use {} of {} experts", moe.top_k, moe.experts));
   read_shared_experts(reader, moe);
-  moe.router_bias = reader.truth("moe.router_bias");
-  moe.linear_bias = reader.truth("moe.linear_bias");
   if (!halves) read_expert_layers(reader, shape, moe);
-  shape.moe = moe;
 }
 
 }  // namespace foretrain::huggingface

@@ -24,7 +24,8 @@ std::vector<Field> shared_fields(const std::string& path) {
        .example = "{moe.top_k: [moe_k]}"},
       {.path = path + "defaults",
        .kind = FieldKind::tree,
-       .help = "Concepts where the file says nothing: values, or A * B, A / B, A - B of concepts; "
+       .help = "Concepts where the file says nothing: values, or A * B, A / B, A + B, A - B of "
+               "concepts; "
                "#A is how "
                "many items a list has.",
        .example = "{embedding.tied: true}"},

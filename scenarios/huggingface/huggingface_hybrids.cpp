@@ -49,19 +49,6 @@ void read_layer_pattern(Reader& reader, LlmShape& shape) {
   reader.record(name, shape.layer_pattern, from->mark.origin());
 }
 
-MambaShape read_mamba(Reader& reader) {
-  MambaShape mamba;
-  mamba.heads = reader.width("mamba.heads");
-  mamba.head_dim = reader.width("mamba.head_dim");
-  mamba.groups = reader.width("mamba.groups");
-  mamba.state_dim = reader.width("mamba.state_dim");
-  mamba.conv_kernel = reader.width("mamba.conv_kernel");
-  mamba.chunk = reader.width("mamba.chunk");
-  mamba.conv_bias = reader.truth("mamba.conv_bias");
-  mamba.projection_bias = reader.truth("mamba.projection_bias");
-  return mamba;
-}
-
 /// The shortest pattern that repeats to the same layers.
 std::string shortest_period(const std::string& pattern) {
   for (std::size_t size = 1; size < pattern.size(); ++size)
@@ -89,28 +76,14 @@ void read_mixers(Reader& reader, LlmShape& shape) {
                 types != nullptr ? types->mark.origin() : reader.key_of("attention.mixer_every"));
 }
 
-DeltaShape read_delta(Reader& reader) {
-  DeltaShape delta;
-  delta.key_heads = reader.width("delta.key_heads");
-  delta.value_heads = reader.width("delta.value_heads");
-  delta.key_head_dim = reader.width("delta.key_head_dim");
-  delta.value_head_dim = reader.width("delta.value_head_dim");
-  delta.conv_kernel = reader.width("delta.conv_kernel");
-  return delta;
-}
-
 }  // namespace
 
 void read_hybrid(Reader& reader, LlmShape& shape) {
-  if (reader.family().layers == LayerForm::halves) {
-    read_layer_pattern(reader, shape);
-    const MambaShape mamba = read_mamba(reader);
-    if (shape.has_mixer(MixerKind::mamba)) shape.mamba = mamba;
-  } else {
-    read_mixers(reader, shape);
-    const DeltaShape delta = read_delta(reader);
-    if (shape.has_mixer(MixerKind::delta)) shape.delta = delta;
-  }
+  const bool halves = reader.family().layers == LayerForm::halves;
+  halves ? read_layer_pattern(reader, shape) : read_mixers(reader, shape);
+  reader.fill(halves ? "mamba" : "delta", shape);
+  if (!shape.has_mixer(MixerKind::mamba)) shape.mamba.reset();
+  if (!shape.has_mixer(MixerKind::delta)) shape.delta.reset();
 }
 
 }  // namespace foretrain::huggingface

@@ -15,6 +15,23 @@ namespace {
 
 constexpr int deepest_default = 8;
 
+/// Keys of the catalog whose meaning depends on others, and those that no forecast reads.
+const std::set<std::string, std::less<>> read_together{"attention.window",
+                                                       "attention.full_every",
+                                                       "attention.chunked",
+                                                       "moe.first_dense_layers",
+                                                       "moe.every",
+                                                       "mtp_layers",
+                                                       "layer_pattern",
+                                                       "mixer_pattern",
+                                                       "embedding.positions",
+                                                       "embedding.rope_theta",
+                                                       "embedding.rope_share",
+                                                       "embedding.rope_scaling",
+                                                       "embedding.rope_factor",
+                                                       "embedding.rope_positions",
+                                                       "norm.epsilon"};
+
 /// KEY=VALUE in two; VALUE is empty where there is none.
 std::pair<std::string, std::string> key_and_value(const std::string& written) {
   const auto equals = written.find('=');
@@ -154,6 +171,8 @@ std::optional<double> Reader::evaluated(const std::string& text, int depth) {
       return *b == 0.0 ? std::nullopt : std::optional(*a / *b);
     case '-':
       return *a - *b;
+    case '+':
+      return *a + *b;
     default:
       return std::nullopt;
   }
@@ -169,6 +188,35 @@ double Reader::amount(std::string_view name) {
   }
   record(name, node->text, node->mark.origin());
   return *parsed.value;
+}
+
+void Reader::fill(std::string_view group, LlmShape& shape) {
+  static const std::vector<Bound<LlmShape>> table = model_shape_keys();
+  for (const Bound<LlmShape>& key : table) {
+    const std::string& path = key.field.path;
+    const auto dot = path.rfind('.');
+    const bool inside = group == (dot == std::string::npos ? "" : path.substr(0, dot));
+    if (!key.set || !inside || read_together.count(path) > 0 || family_.keys.count(path) == 0)
+      continue;
+    FieldValue value;
+    value.field = &key.field;
+    if (key.field.kind == FieldKind::boolean)
+      value.boolean = truth(path);
+    else if (key.field.kind == FieldKind::choice)
+      value.text = choice(key.field);
+    else
+      value.number = number(path, {static_cast<int>(key.field.min.value_or(0.0)),
+                                   key.field.max.value_or(largest_width)});
+    key.set(shape, value);
+  }
+}
+
+std::string Reader::choice(const Field& field) {
+  std::string word = fact(field.path);
+  if (std::find(field.choices.begin(), field.choices.end(), word) != field.choices.end())
+    return word;
+  refuse(field.path, "is not understood: " + in_quotes(word));
+  return field.choices.front();
 }
 
 bool Reader::truth(std::string_view name) {

@@ -41,14 +41,9 @@ class Reader {
   /// A number from 0 on; 0 where nothing says it.
   double amount(std::string_view name);
   bool truth(std::string_view name);
-  /// One of the names of an enumeration, which the family says.
-  template <class E>
-  E choice(std::string_view name) {
-    const std::string word = fact(name);
-    const std::optional<E> value = from_name<E>(word);
-    if (!value) refuse(name, "is not understood: " + in_quotes(word));
-    return value.value_or(EnumNames<E>::names.front().first);
-  }
+  /// Takes the catalog's keys of a group ("": those of none) and sets what they are bound to, but
+  /// keys that decide with others together (`attention.window`).
+  void fill(std::string_view group, LlmShape& shape);
 
   /// Only what the catalog has a key for is recorded.
   void record(std::string_view path, const std::string& value, const std::string& origin);
@@ -69,6 +64,7 @@ class Reader {
   };
   [[nodiscard]] Found find(std::string_view name) const;
   [[nodiscard]] std::string fact(std::string_view name);
+  [[nodiscard]] std::string choice(const Field& field);
   /// A number of the file, or by the family's default; nothing where there is none.
   [[nodiscard]] std::optional<double> given(std::string_view name, int depth = 0);
   [[nodiscard]] std::optional<double> evaluated(const std::string& text, int depth);
