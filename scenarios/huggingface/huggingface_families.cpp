@@ -14,79 +14,61 @@ namespace {
 constexpr const char* shipped_families = "scenarios/huggingface/families.yaml";
 constexpr const char* own_families = "families.yaml";
 
+Field field(const std::string& path, FieldKind kind, const char* help, const char* example) {
+  return {.path = path, .kind = kind, .help = help, .example = example};
+}
+
+void append(std::vector<Field>& to, const std::vector<Field>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
 /// What the head of the table and a row of it both say.
 std::vector<Field> shared_fields(const std::string& path) {
   std::vector<Field> fields{
-      {.path = path + "keys",
-       .kind = FieldKind::tree,
-       .help = "Keys of a configuration that mean a concept, the first that is there; KEY=VALUE: "
-               "whether the key has that value.",
-       .example = "{moe.top_k: [moe_k]}"},
-      {.path = path + "defaults",
-       .kind = FieldKind::tree,
-       .help = "Concepts where the file says nothing: values, or A * B, A / B, A + B, A - B of "
-               "concepts; "
-               "#A is how "
-               "many items a list has.",
-       .example = "{embedding.tied: true}"},
-      {.path = path + "idle",
-       .kind = FieldKind::text_list,
-       .help = "Keys that change neither sizes nor FLOPs.",
-       .example = "[use_cache]"}};
-  for (const char* list : {"refused", "left_out"}) {
-    const std::vector<Field> rows = refused_fields(path + list);
-    fields.insert(fields.end(), rows.begin(), rows.end());
-  }
+      field(path + "keys", FieldKind::tree,
+            "Keys that mean a concept, the first that is there; KEY=VALUE: whether it is that.",
+            "{moe.top_k: [moe_k]}"),
+      field(path + "defaults", FieldKind::tree,
+            "Concepts where the file says nothing: values, or A * B, A / B, A + B, A - B of "
+            "concepts; #A is how many items a list has.",
+            "{embedding.tied: true}"),
+      field(path + "idle", FieldKind::text_list, "Keys that change neither sizes nor FLOPs.",
+            "[use_cache]")};
+  for (const char* list : {"refused", "left_out"}) append(fields, refused_fields(path + list));
   return fields;
 }
 
 std::vector<Field> row_fields() {
   const std::string row = "families[].";
   std::vector<Field> fields{
-      {.path = "families", .kind = FieldKind::list, .help = "Families by model type."},
-      {.path = row + "type", .help = "Its model_type.", .example = "llama", .required = true},
-      {.path = row + "like", .help = "A row that it takes over.", .example = "llama"},
-      {.path = row + "text",
-       .help = "Type of its text_config where that names none.",
-       .example = "gemma3_text"},
-      {.path = row + "needs",
-       .help = "What is not modelled: the family is refused.",
-       .example = "short convolutions"},
-      {.path = row + "source",
-       .help = "Public file that it was read from.",
-       .example = "huggingface/transformers configuration_llama.py"},
-      {.path = row + "attention",
-       .kind = FieldKind::choice,
-       .help = "Form of its attention.",
-       .example = "latent",
-       .choices = choices_of<AttentionForm>()},
-      {.path = row + "layers",
-       .kind = FieldKind::choice,
-       .help = "What one layer is.",
-       .example = "mixers",
-       .choices = choices_of<LayerForm>()},
-      {.path = row + "experts",
-       .kind = FieldKind::boolean,
-       .help = "Whether some layers have experts.",
-       .example = "true"},
-      {.path = row + "signs",
-       .kind = FieldKind::text_list,
-       .help = "Keys that tell such a file where the type does not.",
-       .example = "[kv_lora_rank]"},
-      {.path = row + "untyped",
-       .kind = FieldKind::boolean,
-       .help = "Whether its files name no type: signs tell them.",
-       .example = "true"}};
-  const std::vector<Field> shared = shared_fields(row);
-  fields.insert(fields.end(), shared.begin(), shared.end());
+      field("families", FieldKind::list, "Families by model type.", ""),
+      field(row + "type", FieldKind::text, "Its model_type.", "llama"),
+      field(row + "like", FieldKind::text, "A row that it takes over.", "llama"),
+      field(row + "text", FieldKind::text, "Type of a text_config that names none.", "gemma3_text"),
+      field(row + "needs", FieldKind::text, "What is not modelled: the family is refused.",
+            "short convolutions"),
+      field(row + "source", FieldKind::text, "Public file that it was read from.",
+            "llama/configuration_llama.py"),
+      field(row + "attention", FieldKind::choice, "Form of its attention.", "latent"),
+      field(row + "layers", FieldKind::choice, "What one layer is.", "mixers"),
+      field(row + "experts", FieldKind::boolean, "Whether some layers have experts.", "true"),
+      field(row + "signs", FieldKind::text_list, "Keys that tell it where the type does not.",
+            "[kv_lora_rank]"),
+      field(row + "untyped", FieldKind::boolean, "Whether its files name no type.", "true")};
+  for (Field& each : fields) {
+    if (each.path == row + "type") each.required = true;
+    if (each.path == row + "attention") each.choices = choices_of<AttentionForm>();
+    if (each.path == row + "layers") each.choices = choices_of<LayerForm>();
+  }
+  append(fields, shared_fields(row));
   return fields;
 }
 
 const FieldTable& family_fields() {
   static const FieldTable table = [] {
     std::vector<Field> fields{schema_field()};
-    for (const std::vector<Field>& more : {shared_fields(""), row_fields()})
-      fields.insert(fields.end(), more.begin(), more.end());
+    append(fields, shared_fields(""));
+    append(fields, row_fields());
     return FieldTable("Families of Hugging Face configurations", std::move(fields));
   }();
   return table;
