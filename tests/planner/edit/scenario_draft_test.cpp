@@ -96,6 +96,11 @@ TEST_CASE("a draft takes a part of a host, or says how many of its GPUs would do
   DraftAnswers asked = answers("llama3.2-1b", "dgx-h100", 0);
   asked.gpus = 1;
   CHECK(draft_name(asked) == "llama3.2-1b-1gpu-dgx-h100");
+  DraftAnswers of_file = asked;
+  of_file.model = "shapes/My_Model/./config.json";
+  CHECK(draft_name(of_file) == "my-model-1gpu-dgx-h100");
+  of_file.model = "./config.json";
+  CHECK(draft_name(of_file).find_first_not_of(".-") == 0);
   const DraftResult one = drafted(asked);
   REQUIRE(one.draft);
   const Cluster& machine = one.draft->report.scenario.job.cluster;

@@ -134,6 +134,29 @@ run 2 simulate --hf "$config" --set parallel.tensr=8
 has err "did you mean 'parallel.tensor'"
 run 2 simulate --hf nowhere.json
 has err 'nowhere.json'
+
+# A family that is not known is read as its nearest, or by a row of one's own; both say what they do.
+mkdir -p my_model mine
+sed 's/"model_type": "llama"/"model_type": "my_llama"/' "$config" >my_model/config.json
+run 2 fit --hf my_model/config.json --gpus 64
+has err "model_type: 'my_llama' is not understood; --as llama"
+run 0 fit --hf my_model/config.json --as llama --gpus 64 --set parallel.tensor=8
+has err "assumed  read as llama (--as), not as 'my_llama'"
+has out 'my-model'
+run 2 fit run.yaml --as llama
+has err '--as stands beside --hf'
+run 0 import hf my_model/config.json --as llama
+has out 'name: my-model'
+printf 'schema: 1\nfamilies:\n  - {type: my_llama, like: llama}\n' >mine/families.yaml
+run 0 import hf my_model/config.json --catalog mine
+has err '8030261248 parameters'
+
+# Names of people and hubs.
+run 0 init hub.yaml --model Qwen/Qwen2.5-7B-Instruct --device h100-sxm5-80gb --gpus 8
+has err 'assumed  qwen2-7b, which has the shape of Qwen/Qwen2.5-7B-Instruct'
+has hub.yaml 'model: qwen2-7b'
+run 2 init hub2.yaml --model Qwen/Qwen3-9B --device h100-sxm5-80gb --gpus 8
+has err "no catalog has the model 'Qwen3-9B'"
 run 0 explain --megatron "$fixtures/llama3-8b-torchrun.sh" step
 has out 'MFU'
 run 0 explain --hf "$config" --gpus 64 --set parallel.tensor=8 --set parallel.sequence=true
