@@ -285,8 +285,21 @@ void Reader::sort(const YamlNode& map, const std::string& group) {
   }
 }
 
+void Reader::tell_outside() {
+  const std::set<std::string> tied(family_.keys.at("embedding.tied").begin(),
+                                   family_.keys.at("embedding.tied").end());
+  for (const YamlEntry& entry : around_->entries) {
+    const YamlNode* inside = map_.find(entry.key);
+    const bool read = inside == nullptr && tied.count(entry.key) > 0;
+    if (used_.count(entry.key) > 0 && !read &&
+        (inside == nullptr || inside->text != entry.value.text))
+      assume(printable_path(entry.key) + " outside of text_config is not read");
+  }
+}
+
 void Reader::finish() {
   tell_limits();
+  if (around_ != nullptr) tell_outside();
   used_.insert({"model_type", "text_config"});
   for (const std::string& key : family_.keys.find("vision")->second) used_.insert(key);
   sort(map_, "");

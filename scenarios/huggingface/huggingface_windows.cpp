@@ -59,7 +59,7 @@ std::optional<int> pattern_of(Reader& reader, const LlmShape& shape, bool window
 std::optional<std::vector<bool>> flags_of(Reader& reader, std::string_view name,
                                           const YamlNode& list, int layers, const Words& words) {
   std::vector<YamlNode> items = list.items;
-  for (int layer = 0; list.is_scalar() && layer < layers; ++layer) {
+  for (int layer = 0; !list.text.empty() && layer < layers; ++layer) {
     YamlNode letter = list;
     letter.text = list.text.substr(static_cast<std::size_t>(layer) % list.text.size(), 1);
     items.push_back(std::move(letter));

@@ -190,6 +190,9 @@ TEST_CASE("layers with experts are read from a list", "[huggingface][families]")
   CHECK(read_family(text + "[sparse, sparse, dense, sparse]}")
             .error.find("mlp_layer_types: experts are modelled in one layer of every so many") !=
         std::string::npos);
+  CHECK(read_family(text + "\"\"}").model);
+  CHECK(read_family("{\"model_type\": \"llama\", \"layer_types\": \"\", " + plain + "}")
+            .error.find("layer_types: names 0 layers of 4") != std::string::npos);
   CHECK(read_family(text + "[dense, sparse]}").error.find("names 2 layers of 4") !=
         std::string::npos);
 }
@@ -208,6 +211,9 @@ TEST_CASE("a file of text and images: the text is read, the tower is told",
   CHECK(read.model->shape.tied_embeddings);
   // 24 * (4 * 1024^2 + 2 * 1024 * 4096) + 16 * 16 * 3 * 2 * 1024 = 303,562,752
   CHECK(tells(*read.model, "a vision tower of about 0.30 B parameters is not part"));
+  CHECK_FALSE(tells(*read.model, "outside of text_config"));
+  CHECK(tells(*read_family(head + text + ", \"vocab_size\": 2000}").model,
+              "vocab_size outside of text_config is not read"));
   const ReadFamily other = read_family(head + text + ", \"vision_config\": {\"depth\": 24}}");
   CHECK(tells(*other.model, "vision_config is left out"));
 }

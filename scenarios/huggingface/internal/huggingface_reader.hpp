@@ -71,6 +71,7 @@ class Reader {
   [[nodiscard]] const YamlNode* only_value(const YamlNode& node, std::string_view name);
   int default_number(std::string_view name, const Range& range);
   void tell_limits();
+  void tell_outside();
   void sort(const YamlNode& map, const std::string& group);
 
   const YamlNode& map_;
