@@ -89,7 +89,7 @@ std::string Reader::key_of(std::string_view name) const {
   const auto keys = family_.keys.find(name);
   if (keys == family_.keys.end() || keys->second.empty()) return std::string(name);
   for (const std::string& written : keys->second)
-    if (const std::string key = key_and_value(written).first; node_of(map_, key) != nullptr)
+    if (std::string key = key_and_value(written).first; node_of(map_, key) != nullptr)
       return key;
   return key_and_value(keys->second.front()).first;
 }
