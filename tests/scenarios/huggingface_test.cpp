@@ -124,7 +124,8 @@ TEST_CASE("what is wrong in a configuration is told at its line", "[huggingface]
             .find("not 'two'") != std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 10, "
                     "\"vocab_size\": 100, \"num_attention_heads\": 3, \"intermediate_size\": 40}")
-            .find("head_dim: is missing, and hidden / attention.heads is 3.33333") != std::string::npos);
+            .find("head_dim: is missing, and hidden / attention.heads is 3.33333") !=
+        std::string::npos);
   CHECK(first_error("{\"model_type\": \"llama\",").find("config.json:1:") == 0);
 }
 
@@ -195,7 +196,11 @@ TEST_CASE("mutilated configurations are refused or read, never worse", "[hugging
   std::vector<std::string> texts;
   for (const auto& file : std::filesystem::directory_iterator(shapes))
     texts.push_back(test::contents(file.path()));
-  for (int round = 0; round < 3000; ++round) {
+  std::istringstream counts(test::contents(shapes.parent_path() / "families/counts.yaml"));
+  for (std::string line; std::getline(counts, line);)
+    if (const auto at = line.find("config: "); at != std::string::npos)
+      texts.push_back(line.substr(at + 8));
+  for (int round = 0; round < 4000; ++round) {
     std::string text = texts[random() % texts.size()];
     for (unsigned edits = 1 + random() % 4; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
