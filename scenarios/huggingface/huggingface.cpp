@@ -2,6 +2,7 @@
 #include "scenarios/huggingface/huggingface.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -30,8 +31,24 @@ void read_attention(Reader& reader, LlmShape& shape) {
   if (shape.heads % shape.kv_heads != 0)
     reader.refuse(reader.key_of("attention.kv_heads"),
                   fmt::format("{} does not divide {} heads", shape.kv_heads, shape.heads));
-  if (form != AttentionForm::heads) reader.fill("attention.mla", shape);
-  if (form == AttentionForm::indexed) reader.fill("attention.indexer", shape);
+  const bool latent = form == AttentionForm::latent || form == AttentionForm::indexed;
+  if (latent) reader.fill("attention.mla", shape);
+  if (form == AttentionForm::compressed) reader.fill("attention.compression", shape);
+  const bool chooses = form != AttentionForm::heads && form != AttentionForm::latent;
+  if (chooses) reader.fill("attention.indexer", shape);
+}
+
+/// LFM2: two thirds of what is written, times a factor, rounded up to a multiple.
+void adjust_mlp(Reader& reader, LlmShape& shape) {
+  const bool adjusted = reader.truth("mlp.adjusted");
+  const double times = reader.amount("mlp.adjusted_times");
+  if (!adjusted) return reader.pass_over("mlp.adjusted");
+  const int multiple = reader.width("mlp.adjusted_multiple");
+  double width = std::trunc(2.0 * shape.ffn_hidden / 3.0);
+  if (times > 0.0) width = std::trunc(times * width);
+  shape.ffn_hidden = multiple * static_cast<int>(std::ceil(width / multiple));
+  reader.record("mlp.hidden", std::to_string(shape.ffn_hidden),
+                "derived: " + reader.key_of("mlp.adjusted"));
 }
 
 /// Modules that predict further tokens, where they are like layers.
@@ -46,11 +63,15 @@ void read_shape(Reader& reader, LlmShape& shape) {
     shape.positions = reader.width("embedding.positions");
   read_attention(reader, shape);
   for (const char* const group : {"mlp", "norm"}) reader.fill(group, shape);
+  adjust_mlp(reader, shape);
+  huggingface::LayerFlags windowed;
   if (reader.family().layers == LayerForm::blocks)
-    huggingface::read_windows(reader, shape);
+    windowed = huggingface::read_windows(reader, shape);
   else
     huggingface::read_hybrid(reader, shape);
+  if (shape.mamba_beside) reader.fill("mamba", shape);
   huggingface::read_experts(reader, shape);
+  huggingface::read_special_layers(reader, windowed, shape);
   read_prediction(reader, shape);
   huggingface::read_numbers(reader, shape);
 }

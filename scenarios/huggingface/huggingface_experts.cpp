@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -32,7 +34,32 @@ void read_expert_list(Reader& reader, const YamlNode& list, int layers, MoeShape
   reader.record("moe.every", std::to_string(moe.every), list.mark.origin());
 }
 
+/// "3,4,5": the layers that have experts, from 0 on.
+bool read_expert_numbers(Reader& reader, int layers, MoeShape& moe) {
+  constexpr const char* name = "moe.layer_numbers";
+  const YamlNode* text = reader.take(name);
+  if (text == nullptr) return false;
+  YamlNode list = *text;
+  list.text.clear();
+  list.items.assign(static_cast<std::size_t>(layers), *text);
+  for (YamlNode& item : list.items) item.text = "0";
+  std::istringstream words(text->text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const double layer = parse_number(word).value.value_or(-1.0);
+    if (layer < 0.0 || layer >= layers || layer != std::trunc(layer)) {
+      reader.refuse(*text, reader.key_of(name),
+                    fmt::format("{} is no layer from 0 to {}", in_quotes(word), layers - 1));
+      return true;
+    }
+    list.items[static_cast<std::size_t>(layer)].text = "1";
+  }
+  read_expert_list(reader, list, layers, moe);
+  return true;
+}
+
 void read_expert_layers(Reader& reader, const LlmShape& shape, MoeShape& moe) {
+  if (read_expert_numbers(reader, shape.layers, moe))
+    return reader.pass_over("moe.first_dense_layers");
   const YamlNode* list = reader.take("moe.layer_list");
   if (list != nullptr && list->is_sequence()) {
     reader.take("moe.first_dense_layers");
@@ -65,6 +92,9 @@ void read_experts(Reader& reader, LlmShape& shape) {
   const bool halves = reader.family().layers == LayerForm::halves;
   if (!reader.family().experts || (halves && shape.layer_pattern.find('E') == std::string::npos))
     return;
+  const YamlNode* number = reader.take("moe.experts");
+  if (!reader.truth("moe.used") || (number != nullptr && number->text == "0"))
+    return reader.pass_over("moe.");
   reader.fill("moe", shape);
   MoeShape& moe = *shape.moe;
   if (moe.top_k > moe.experts)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of hybrid models: nemotron_h (one half a layer), qwen3_next (delta nets between
-// layers of attention).
+// Configurations of hybrid models: layers of one half each (nemotron_h), or of other mixers than
+// attention.
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -49,6 +50,62 @@ void read_layer_pattern(Reader& reader, LlmShape& shape) {
   reader.record(name, shape.layer_pattern, from->mark.origin());
 }
 
+const std::map<std::string, char> mixer_letters{{"linear_attention", 'G'},
+                                                {"full_attention", '*'},
+                                                {"mamba", 'M'},
+                                                {"attention", '*'},
+                                                {"conv", 'C'},
+                                                {"0", 'G'},
+                                                {"1", '*'}};
+
+/// One layer of attention in every so many, the others of the family's mixer.
+std::string pattern_by_period(Reader& reader) {
+  const int every = reader.number("attention.mixer_every", {1, most_counted, false});
+  const int first = reader.number("attention.mixer_first", {0, every - 1.0, false});
+  std::string pattern(static_cast<std::size_t>(every),
+                      reader.family().defaults.find("mixer_pattern")->second.front());
+  pattern[static_cast<std::size_t>(first)] = '*';
+  return pattern;
+}
+
+/// Attention in the layers of a list of numbers from 1 on.
+std::string pattern_by_numbers(Reader& reader, const YamlNode& list, int layers) {
+  std::string pattern(static_cast<std::size_t>(layers),
+                      reader.family().defaults.find("mixer_pattern")->second.front());
+  for (const YamlNode& item : list.items) {
+    const double number = parse_number(item.text).value.value_or(0.0);
+    if (number < 1.0 || number > layers || number != std::trunc(number))
+      reader.refuse(item, reader.key_of("attention.mixer_at"),
+                    fmt::format("must be a layer from 1 to {}", layers));
+    else
+      pattern[static_cast<std::size_t>(number) - 1] = '*';
+  }
+  return pattern;
+}
+
+/// A list of mixers, or where layers of attention are.
+void read_mixers(Reader& reader, LlmShape& shape) {
+  constexpr const char* name = "mixer_pattern";
+  const YamlNode* types = reader.take(name);
+  const YamlNode* numbers = reader.take("attention.mixer_at");
+  std::string key = reader.key_of(name);
+  if (types != nullptr) {
+    shape.mixer_pattern = letters_of(reader, *types, key, mixer_letters);
+    refuse_other_length(reader, *types, key, shape.mixer_pattern, shape.layers);
+    reader.pass_over("attention.mixer_");
+  } else if (numbers != nullptr) {
+    shape.mixer_pattern = pattern_by_numbers(reader, *numbers, shape.layers);
+    key = reader.key_of("attention.mixer_at");
+  } else {
+    shape.mixer_pattern = pattern_by_period(reader);
+    key = reader.key_of("attention.mixer_every");
+  }
+  shape.mixer_pattern = shape.mixer_pattern.empty() ? "*" : shortest_period(shape.mixer_pattern);
+  reader.record(name, shape.mixer_pattern, types != nullptr ? types->mark.origin() : key);
+}
+
+}  // namespace
+
 /// The shortest pattern that repeats to the same layers.
 std::string shortest_period(const std::string& pattern) {
   for (std::size_t size = 1; size < pattern.size(); ++size)
@@ -58,32 +115,18 @@ std::string shortest_period(const std::string& pattern) {
   return pattern;
 }
 
-/// A list of mixers, or one layer of attention in every so many.
-void read_mixers(Reader& reader, LlmShape& shape) {
-  constexpr const char* name = "mixer_pattern";
-  const YamlNode* types = reader.take(name);
-  const std::string key = reader.key_of(name);
-  const int every = reader.number("attention.mixer_every", {1, most_counted, false});
-  if (types != nullptr) {
-    shape.mixer_pattern =
-        letters_of(reader, *types, key, {{"linear_attention", 'G'}, {"full_attention", '*'}});
-    refuse_other_length(reader, *types, key, shape.mixer_pattern, shape.layers);
-    shape.mixer_pattern = shape.mixer_pattern.empty() ? "G" : shortest_period(shape.mixer_pattern);
-  } else {
-    shape.mixer_pattern = std::string(static_cast<std::size_t>(every) - 1, 'G') + "*";
-  }
-  reader.record(name, shape.mixer_pattern,
-                types != nullptr ? types->mark.origin() : reader.key_of("attention.mixer_every"));
-}
-
-}  // namespace
-
 void read_hybrid(Reader& reader, LlmShape& shape) {
   const bool halves = reader.family().layers == LayerForm::halves;
   halves ? read_layer_pattern(reader, shape) : read_mixers(reader, shape);
-  reader.fill(halves ? "mamba" : "delta", shape);
-  if (!shape.has_mixer(MixerKind::mamba)) shape.mamba.reset();
-  if (!shape.has_mixer(MixerKind::delta)) shape.delta.reset();
+  const auto fill = [&](MixerKind mixer, const char* group) {
+    if (shape.has_mixer(mixer))
+      reader.fill(group, shape);
+    else
+      reader.pass_over(std::string(group) + ".");
+  };
+  fill(MixerKind::mamba, "mamba");
+  fill(MixerKind::delta, "delta");
+  fill(MixerKind::convolution, "convolution");
 }
 
 }  // namespace foretrain::huggingface

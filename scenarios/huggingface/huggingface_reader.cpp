@@ -89,8 +89,7 @@ std::string Reader::key_of(std::string_view name) const {
   const auto keys = family_.keys.find(name);
   if (keys == family_.keys.end() || keys->second.empty()) return std::string(name);
   for (const std::string& written : keys->second)
-    if (std::string key = key_and_value(written).first; node_of(map_, key) != nullptr)
-      return key;
+    if (std::string key = key_and_value(written).first; node_of(map_, key) != nullptr) return key;
   return key_and_value(keys->second.front()).first;
 }
 
@@ -178,6 +177,15 @@ std::optional<double> Reader::evaluated(const std::string& text, int depth) {
   }
 }
 
+bool Reader::says(std::string_view name) const {
+  return find(name).node != nullptr || family_.defaults.count(name) > 0;
+}
+
+void Reader::pass_over(std::string_view prefix) {
+  for (const auto& [name, keys] : family_.keys)
+    if (name.starts_with(prefix)) take(name);
+}
+
 double Reader::amount(std::string_view name) {
   const YamlNode* node = take(name);
   if (node == nullptr) return 0.0;
@@ -243,8 +251,9 @@ std::string Reader::fact(std::string_view name) {
 }
 
 void Reader::record(std::string_view path, const std::string& value, const std::string& origin) {
-  if (inline_model_fields().find(path) != nullptr)
-    model_.values.push_back({std::string(path), value, origin});
+  if (inline_model_fields().find(path) == nullptr) return;
+  std::erase_if(model_.values, [&](const ResolvedValue& known) { return known.path == path; });
+  model_.values.push_back({std::string(path), value, origin});
 }
 
 void Reader::refuse(const YamlNode& node, std::string_view key, std::string why) {
@@ -260,8 +269,10 @@ void Reader::tell_limits() {
     for (const RefusedKeys& row : rows)
       for (const std::string& key : row.keys) {
         const YamlNode* node = node_of(map_, key);
-        used_.insert(key);
-        if (node != nullptr && !is_off(*node, row.off)) tell(*node, key, row.missing);
+        const auto inside = used_.lower_bound(key + ".");
+        const bool part = inside != used_.end() && inside->starts_with(key + ".");
+        const bool read = !used_.insert(key).second || part || family_.idle.count(key) > 0;
+        if (!read && node != nullptr && !is_off(*node, row.off)) tell(*node, key, row.missing);
       }
   };
   each(family_.refused, [&](const YamlNode& node, const std::string& key, const std::string& why) {

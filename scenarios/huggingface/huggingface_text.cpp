@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -17,22 +17,25 @@ std::string comments(const HuggingFaceModel& model) {
   return text;
 }
 
+/// The keys that a text has at its left edge.
+std::string groups_of(const std::string& text) {
+  std::string groups;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.front() != ' ')
+      groups += (groups.empty() ? "" : ", ") + line.substr(0, line.find(':'));
+  return groups;
+}
+
 }  // namespace
 
 std::string model_catalog_text(const HuggingFaceModel& model, const std::string& source,
                                const std::string& date) {
   const LlmShape& shape = model.shape;
-  std::string covers = "layers, hidden, attention, mlp, embedding, norm";
-  if (shape.moe) covers += ", moe";
-  for (const auto& [part, there] : {std::pair{"layer_pattern", !shape.layer_pattern.empty()},
-                                    {"mixer_pattern", !shape.mixer_pattern.empty()},
-                                    {"mamba", shape.mamba.has_value()},
-                                    {"delta", shape.delta.has_value()}})
-    if (there) covers += fmt::format(", {}", part);
-  if (shape.mtp_layers > 0) covers += ", mtp_layers";
+  const std::string text = model_shape_text(shape);
   return fmt::format("schema: 1\nname: {}\ntitle: {}\n{}{}", shape.name,
-                     in_double_quotes(shape.title), comments(model), model_shape_text(shape)) +
-         fmt::format("sources:\n  - covers: [{}]\n    cite: {}\n    date: {}\n", covers,
+                     in_double_quotes(shape.title), comments(model), text) +
+         fmt::format("sources:\n  - covers: [{}]\n    cite: {}\n    date: {}\n", groups_of(text),
                      in_double_quotes(source), date);
 }
 

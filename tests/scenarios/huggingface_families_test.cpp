@@ -56,11 +56,11 @@ TEST_CASE("configurations of open models have the parameters that their layers a
   for (const YamlNode& row : table->find("models")->items) {
     INFO(row.find("name")->text);
     const ReadFamily read = read_tree(*row.find("config"), {"model"});
-    CHECK(read.error.empty());
+    CHECK(read.error == "");
     if (!read.model) continue;
     CHECK(parameters(read.model->shape) ==
           std::llround(*parse_number(row.find("parameters")->text).value));
-    CHECK(joined(read.model->unknown).empty());
+    CHECK(joined(read.model->unknown) == "");
   }
 }
 
@@ -134,16 +134,21 @@ TEST_CASE("a file is read as another family where that is asked for, and says so
 
 TEST_CASE("what a family or a file needs beyond the model is refused by name",
           "[huggingface][families]") {
-  CHECK(read_family("{\"model_type\": \"lfm2\", " + plain + "}")
-            .error.find("'lfm2' is not read: it needs short convolutions as mixers") !=
-        std::string::npos);
-  CHECK(read_family("{\"model_type\": \"gemma4\", \"text_config\": {" + plain + "}}")
-            .error.find("heads that differ between layers") != std::string::npos);
-  CHECK(read_family("{\"model_type\": \"llama\", \"num_kv_shared_layers\": 2, " + plain + "}")
-            .error.find("num_kv_shared_layers: is not modelled: keys and values that layers "
-                        "share") != std::string::npos);
   CHECK(
-      read_family("{\"model_type\": \"llama\", \"num_kv_shared_layers\": 0, " + plain + "}").model);
+      read_family("{\"model_type\": \"inkling_text\", " + plain + "}")
+          .error.find("'inkling_text' is not read: it needs short convolutions inside attention") !=
+      std::string::npos);
+  CHECK(read_family("{\"model_type\": \"gemma3n\", \"text_config\": {" + plain + "}}")
+            .error.find("AltUp") != std::string::npos);
+  CHECK(read_family("{\"model_type\": \"llama\", \"swa_head_dim\": 2, " + plain + "}")
+            .error.find("swa_head_dim: is not modelled: heads that differ between layers") !=
+        std::string::npos);
+  CHECK(read_family("{\"model_type\": \"llama\", \"swa_head_dim\": null, " + plain + "}").model);
+  const auto shared =
+      read_family("{\"model_type\": \"llama\", \"num_kv_shared_layers\": 2, " + plain + "}");
+  REQUIRE(shared.model);
+  CHECK(shared.model->shape.special_layers.at(0).shared_keys);
+  CHECK(shared.model->shape.special_pattern == "..aa");
   const std::string lists = "{\"model_type\": \"hunyuan_v1_moe\", \"num_experts\": 4, " + plain;
   CHECK(read_family(lists + ", \"moe_topk\": [2, 2, 2, 2]}").model->shape.moe->top_k == 2);
   CHECK(read_family(lists + ", \"moe_topk\": [2, 2, 2, 1]}")

@@ -175,16 +175,21 @@ TEST_CASE("windows are read from the configuration: on all layers, by family or 
   const LlmShape alternate = shape_of(mistral, "\"layer_types\": [" + types + "],");
   CHECK(alternate.window == 4096);
   CHECK(alternate.full_attention_every == 2);
+  // From some layer on: layers of their own.
+  const LlmShape late = shape_of(mistral, "\"max_window_layers\": 20,");
+  CHECK(late.window == 0);
+  REQUIRE(late.special_layers.size() == 1);
+  CHECK(late.special_layers.front().window == 4096);
+  CHECK(late.special_layers.front().heads == late.heads);
+  CHECK(late.special_pattern == std::string(20, '.') + std::string(12, 'a'));
 }
 
-TEST_CASE("windows on some layers that no number names are refused at their line",
-          "[huggingface]") {
+TEST_CASE("lists of layers that are not the model's are refused at their line", "[huggingface]") {
   const auto error_with = [](const std::string& first) {
     std::string text = test::contents(shapes / "mistral-7b.json");
     text.insert(1, first);
     return first_error(text);
   };
-  CHECK(error_with("\"max_window_layers\": 20,").find("max_window_layers") != std::string::npos);
   CHECK(error_with("\"layer_types\": [\"full_attention\"],").find("names 1 layers of 32") !=
         std::string::npos);
   CHECK(error_with("\"layer_types\": [\"linear_attention\"],").find("is not modelled") !=

@@ -361,8 +361,7 @@ mask_prob: 0.15
 )";
   PlanImportOptions options;
   options.gpus = 16;
-  const Job job =
-      import_megatron({text, "gpt_config.yaml", "Megatron-LM"}, options).scenario.job;
+  const Job job = import_megatron({text, "gpt_config.yaml", "Megatron-LM"}, options).scenario.job;
   CHECK(job.model.name == "llama3-8b");
   CHECK(job.parallel.tensor == 4);
   CHECK(job.parallel.pipeline == 2);

@@ -16,7 +16,8 @@
 namespace foretrain {
 namespace huggingface {
 
-enum class AttentionForm { heads, latent, indexed };
+/// Heads or latent vectors; with an indexer over either (`sparse`, `indexed`); DeepSeek-V4's.
+enum class AttentionForm { heads, latent, indexed, sparse, compressed };
 /// What a layer is: both halves, one half alone, or both with other mixers than attention in some.
 enum class LayerForm { blocks, halves, mixers };
 
@@ -52,7 +53,9 @@ using Families = std::map<std::string, Family, std::less<>>;
 
 FORETRAIN_ENUM_NAMES(huggingface::AttentionForm, {huggingface::AttentionForm::heads, "heads"},
                      {huggingface::AttentionForm::latent, "latent"},
-                     {huggingface::AttentionForm::indexed, "indexed"});
+                     {huggingface::AttentionForm::indexed, "indexed"},
+                     {huggingface::AttentionForm::sparse, "sparse"},
+                     {huggingface::AttentionForm::compressed, "compressed"});
 FORETRAIN_ENUM_NAMES(huggingface::LayerForm, {huggingface::LayerForm::blocks, "blocks"},
                      {huggingface::LayerForm::halves, "halves"},
                      {huggingface::LayerForm::mixers, "mixers"});

@@ -38,6 +38,10 @@ class Reader {
   /// that value.
   int number(std::string_view name, const Range& range);
   int width(std::string_view name, int least = 1) { return number(name, {least, largest_width}); }
+  /// Whether the file or the family says something of a concept.
+  [[nodiscard]] bool says(std::string_view name) const;
+  /// What no forecast reads: keys of all concepts whose name begins so.
+  void pass_over(std::string_view prefix);
   /// A number from 0 on; 0 where nothing says it.
   double amount(std::string_view name);
   bool truth(std::string_view name);
@@ -92,8 +96,20 @@ struct Words {
                                                         const YamlNode& list, int layers,
                                                         const Words& words);
 
-/// Which layers see a window only. @pre layers of both halves with attention
-void read_windows(Reader& reader, LlmShape& shape);
+/// By layer.
+using LayerFlags = std::vector<bool>;
+
+/// Which layers see a window only, where all of them or all but every Nth do; others, and those
+/// that have more of their own than the window, are returned. @pre layers of both halves with
+/// attention
+[[nodiscard]] LayerFlags read_windows(Reader& reader, LlmShape& shape);
+
+/// Layers of other sizes than the model's own. @pre everything else is read
+/// @param windowed of read_windows(); empty: none
+void read_special_layers(Reader& reader, const LayerFlags& windowed, LlmShape& shape);
+
+/// The shortest pattern that repeats to the same layers.
+[[nodiscard]] std::string shortest_period(const std::string& pattern);
 
 /// Experts, and which layers have them. @pre the MLP is read
 void read_experts(Reader& reader, LlmShape& shape);
