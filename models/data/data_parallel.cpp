@@ -60,10 +60,9 @@ Seconds time_of(const Job& job, const StateExchanges& exchanges) {
 StateExchanges reductions(const Job& job, const PieceParameters& parameters, bool sharded,
                           Cover cover) {
   const double bytes = gradient_bytes(job);
-  return state_exchanges(job, sharded ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
-                         {Bytes{bytes * parameters.trained_dense},
-                          Bytes{bytes * parameters.trained_experts}},
-                         cover);
+  return state_exchanges(
+      job, sharded ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce,
+      {Bytes{bytes * parameters.trained_dense}, Bytes{bytes * parameters.trained_experts}}, cover);
 }
 
 Seconds reduce_both(const Job& job, const PieceParameters& parameters, bool sharded) {

@@ -5,20 +5,14 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/data/gradient_projection.hpp"
 #include "models/data/optimizer_states.hpp"
 #include "models/data/state_shards.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/layer_description.hpp"
 
 namespace foretrain {
 namespace {
-
-/// Adafactor as plain kernels (arXiv 1804.04235, algorithm 4; Hugging Face's Adafactor.step):
-/// squared gradients made, offset, summed over rows and over columns, their rank-one estimate
-/// written and multiplied with the gradient, the norm of the update, two scalings, the sum with the
-/// fp32 weights. Bytes per parameter beside the states and the gradient.
-constexpr double adafactor_bytes = 8.0 + 8.0 + 4.0 + 4.0 + 4.0 + 12.0 + 4.0 + 8.0 + 8.0;
 
 /// Parameters of a rank as its optimizer sees them.
 struct Shares {
@@ -32,36 +26,18 @@ int owners(const Job& job, const ShardGroups& groups) {
   return job.parallel.zero >= 1 ? groups.shard.ranks : 1;
 }
 
-Bytes state_traffic(const Job& job, const Shares& held) {
+/// Gradients are read for the norm of all of them and for the update; where each is used at once,
+/// there is no such norm.
+Bytes state_traffic(const Job& job, const Shares& held, const FormCounts& layers) {
   const OptimizerStates states = optimizer_states(job);
-  const double kept =
+  const double bytes = gradient_bytes(job);
+  double kept =
       states.master * held.all() + states.matrix * held.matrices + states.other * held.others;
-  double passes = 2.0 * gradient_bytes(job);
-  if (job.training.optimizer == OptimizerKind::adafactor) passes += adafactor_bytes;
+  for (const bool experts : {false, true})
+    kept -= projected_states(job, layers, experts).saved(states.matrix, bytes);
+  const double reads = job.training.steps_in_backward() ? 1.0 : 2.0;
+  const double passes = reads * bytes + optimizer_rule(job.training.optimizer).passes;
   return Bytes{2.0 * kept + passes * held.all()};
-}
-
-/// Linear weights of layers of a kind, fused projections of queries, keys and values apart
-/// (Megatron-Core's muon_split_qkv).
-void add_shapes(const Job& job, const LayerType& type, int layers, std::vector<MatrixShape>& dense,
-                std::vector<MatrixShape>& experts) {
-  if (layers == 0) return;
-  LayerDescription layer{job, false};
-  describe_layer(job.model, type, layer_cut(job.parallel), layer);
-  for (const LayerOperator& op : layer.operators()) {
-    if (!op.is_product() || op.tied || op.frozen) continue;
-    const auto add = [&](std::vector<MatrixShape>& list, double rows) {
-      if (rows >= 1.0) list.push_back({rows, op.in, layers * static_cast<int>(op.copies)});
-    };
-    if (op.part == LayerPart::experts) {
-      add(experts, op.out);
-    } else if (op.part == LayerPart::attention && op.out == layer.heads.all()) {
-      for (const double rows : {layer.heads.query, layer.heads.key, layer.heads.value})
-        add(dense, rows);
-    } else {
-      add(dense, op.out);
-    }
-  }
 }
 
 /// Parameters that the host updates: their gradients go down, its processors, which all ranks of
@@ -77,10 +53,13 @@ Seconds host_time(const Job& job, double held) {
 }
 
 Seconds muon_products(const Job& job, const RankParameters& parameters) {
-  std::vector<MatrixShape> dense;
+  std::vector<MatrixShape> dense = matrix_shapes(job, parameters.forms, FusedMatrices::gates);
   std::vector<MatrixShape> experts;
-  for (std::size_t form = 0; form < layer_forms; ++form)
-    add_shapes(job, layer_types[form], parameters.forms[form], dense, experts);
+  const auto first = std::stable_partition(
+      dense.begin(), dense.end(),
+      [](const MatrixShape& shape) { return shape.part != LayerPart::experts; });
+  experts.assign(first, dense.end());
+  dense.erase(first, dense.end());
   return busiest_owner(dense, owners(job, dense_groups(job)), job) +
          busiest_owner(experts, owners(job, expert_groups(job)), job);
 }
@@ -129,10 +108,11 @@ Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const Shares held{matrices + experts, parameters.dense() / dense_share - matrices};
   const WeightBytes written = gathered_weight_bytes(job, parameters);
   const double away = job.memory.offload == OffloadKind::none ? 0.0 : job.memory.offload_share;
-  const Bytes traffic =
-      state_traffic(job, held) + written.dense / dense_share + written.experts / expert_share;
+  const Bytes traffic = state_traffic(job, held, parameters.forms) + written.dense / dense_share +
+                        written.experts / expert_share;
   Seconds update = (1.0 - away) * streaming_time(traffic, device);
   if (away > 0.0) update += host_time(job, away * held.all());
+  update += projection_time(job, parameters.forms);
   if (job.training.optimizer != OptimizerKind::muon) return update;
   return update + muon_products(job, parameters);
 }

@@ -4,24 +4,16 @@
 #include <vector>
 
 #include "models/base/quantity.hpp"
+#include "models/data/matrix_shapes.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/memory_parameters.hpp"
 
 namespace foretrain {
 
 /// Time of the optimizer on one rank: its states read and written once, gradients read twice (norm,
-/// update), weights written, all memory-bound; the products of Muon. models/data/README.md,
-/// "Optimizers".
+/// update), weights written, all memory-bound; the products of Muon; projections of gradients.
+/// models/data/README.md, "Optimizers".
 [[nodiscard]] Seconds optimizer_time(const Job& job, const RankParameters& parameters);
-
-/// Matrices of one shape that Muon orthogonalises.
-struct MatrixShape {
-  double rows = 0.0;
-  double columns = 0.0;
-  int count = 0;
-
-  [[nodiscard]] double elements() const { return rows * columns; }
-};
 
 /// Muon: the products of the Newton-Schulz iteration for one matrix (K. Jordan 2024; arXiv
 /// 2502.16982, section 2.1), 2 (2 m^2 n + m^3) FLOPs a step with m rows and n columns, m <= n, in

@@ -87,14 +87,19 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
   return unmeasured_single_process * (parts.data + launch) / step.time;
 }
 
-/// Optimizers other than Adam: counted, nobody's run is among the records.
+/// Optimizers other than Adam after the backward pass: counted, nobody's run is among the records.
 double optimizer_uncertainty(const Job& job, const StepForecast& step,
                              std::vector<Warning>& warnings) {
-  if (job.training.optimizer == OptimizerKind::adamw) return 0.0;
+  const Training& training = job.training;
+  std::string rule(name_of(training.optimizer));
+  if (training.projection.projects())
+    rule += fmt::format(" after {}", name_of(training.projection.kind));
+  if (training.steps_in_backward()) rule += " in the backward pass";
+  if (rule == name_of(OptimizerKind::adamw)) return 0.0;
   warnings.push_back(
       {"outside-calibration", fmt::format("the time of {} is extrapolated: its bytes and GEMMs are "
                                           "counted, no run with it was measured",
-                                          name_of(job.training.optimizer))});
+                                          rule)});
   return unmeasured_optimizer * step.breakdown.optimizer / step.time;
 }
 

@@ -103,6 +103,9 @@ struct FineTuning {
   double dropout = 0.0;  ///< before the adapters; any above zero keeps a copy of their input
   /// Parts that are trained: left out, all without adapters, and none beside adapters.
   std::optional<EnumSet<ModelPart>> trained;
+  /// The first layers of the model, of which nothing is trained, nor of the embedding before them:
+  /// no gradient goes through them.
+  int frozen_layers = 0;
   FrozenFormat frozen_format = FrozenFormat::as_computed;
   /// Of packed weights routed experts as well: false where they are one parameter of three
   /// dimensions, which no library packs.
@@ -112,10 +115,13 @@ struct FineTuning {
 
   [[nodiscard]] bool adapts() const { return adapter != AdapterKind::none; }
   [[nodiscard]] bool trains(ModelPart part) const {
+    if (part == ModelPart::embedding && frozen_layers > 0) return false;
     return trained ? trained->has(part) : !adapts();
   }
   /// Some weights are not trained.
-  [[nodiscard]] bool freezes() const { return adapts() || trained.has_value(); }
+  [[nodiscard]] bool freezes() const {
+    return adapts() || trained.has_value() || frozen_layers > 0;
+  }
   [[nodiscard]] bool packs_frozen() const { return frozen_format != FrozenFormat::as_computed; }
   [[nodiscard]] bool packs_experts() const { return packs_frozen() && packed_experts; }
   [[nodiscard]] bool has_reference() const {

@@ -12,6 +12,7 @@
 #include "models/inputs/expert_routing.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/fused_kernels.hpp"
+#include "models/inputs/gradient_projection.hpp"
 #include "models/inputs/llm.hpp"
 #include "models/inputs/operations.hpp"
 #include "models/inputs/plan_framework.hpp"
@@ -22,10 +23,34 @@
 
 namespace foretrain {
 
-enum class OptimizerKind { adamw, adam8bit, sgd, muon, adafactor };
+/// Update rules; what each keeps: models/data/optimizer_states.cpp.
+enum class OptimizerKind {
+  adamw,
+  adam8bit,
+  sgd,
+  muon,
+  adafactor,
+  lion,
+  rmsprop,
+  adagrad,
+  schedule_free,
+  schedule_free_sgd,
+  ademamix,
+  adan,
+  grokadamw,
+  lomo,
+  adalomo
+};
 FORETRAIN_ENUM_NAMES(OptimizerKind, {OptimizerKind::adamw, "adamw"},
                      {OptimizerKind::adam8bit, "adam8bit"}, {OptimizerKind::sgd, "sgd"},
-                     {OptimizerKind::muon, "muon"}, {OptimizerKind::adafactor, "adafactor"});
+                     {OptimizerKind::muon, "muon"}, {OptimizerKind::adafactor, "adafactor"},
+                     {OptimizerKind::lion, "lion"}, {OptimizerKind::rmsprop, "rmsprop"},
+                     {OptimizerKind::adagrad, "adagrad"},
+                     {OptimizerKind::schedule_free, "schedule-free"},
+                     {OptimizerKind::schedule_free_sgd, "schedule-free-sgd"},
+                     {OptimizerKind::ademamix, "ademamix"}, {OptimizerKind::adan, "adan"},
+                     {OptimizerKind::grokadamw, "grokadamw"}, {OptimizerKind::lomo, "lomo"},
+                     {OptimizerKind::adalomo, "adalomo"});
 
 /// What updates are applied to: weights in 32 bits, as masters beside 16-bit ones or as shards that
 /// are cast where they are gathered; or the 16-bit weights that layers compute with, whose
@@ -123,6 +148,9 @@ struct Training {
   Precision precision = Precision::bf16;
   OptimizerKind optimizer = OptimizerKind::adamw;
   int newton_schulz_steps = 5;  ///< of Muon
+  GradientProjection projection;
+  /// Every weight is updated where the backward pass has made its gradient, which is then freed.
+  bool optimizer_in_backward = false;
   double hidden_dropout = 0.0;  ///< probability; only zero or not matters to memory
   double attention_dropout = 0.0;
   MasterWeights master_weights = MasterWeights::fp32;
@@ -155,6 +183,11 @@ struct Training {
   /// not.
   [[nodiscard]] bool fuses_loss() const {
     return fused_kernels.has(FusedKernel::loss) || fused_kernels.has(FusedKernel::linear_loss);
+  }
+  /// Whether no gradient outlives the update of its weight: LOMO and AdaLomo know no other way.
+  [[nodiscard]] bool steps_in_backward() const {
+    return optimizer_in_backward || optimizer == OptimizerKind::lomo ||
+           optimizer == OptimizerKind::adalomo;
   }
   [[nodiscard]] double usual_moment() const { return narrow_weights() ? 2.0 : 4.0; }
   [[nodiscard]] double first_moment() const { return first_moment_bytes.value_or(usual_moment()); }

@@ -192,6 +192,7 @@ void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
   const ModelEnds ends{job};
   model.parameters.ends = rank_ends(ends);
   model.trained.ends = rank_ends(ends, Counted::trained);
+  model.trained.skipped = job.fine_tuning.frozen_layers;
   model.embedding = read_saved(ends.embedding, rows, bytes);
   model.output = read_saved(ends.output, rows, bytes);
   model.prediction = read_saved(ends.prediction, rows, bytes);

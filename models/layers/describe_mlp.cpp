@@ -79,6 +79,7 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
   save(Keep::product_input, width, 0.0);
   op.gathered = Gathered::output_gradient;
   op.linear = LinearKind::fc2;
+  op.fused = 1.0;
   op.every_second = 0.0;
   product(names.down, hidden, width, hidden);
   describe_scatter(hidden, switches.module, switches.module_too, layer);

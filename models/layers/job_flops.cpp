@@ -73,6 +73,14 @@ TokenFlops end_flops(const Job& job, const Describe& describe) {
   return sum;
 }
 
+/// Of the first layers, which run forward alone.
+LayerCounts frozen_counts(const Job& job) {
+  LayerCounts counts{};
+  for (int layer = 0; layer < job.fine_tuning.frozen_layers; ++layer)
+    ++counts[type_index(layer_type(job.model, layer, job.training.sequence))];
+  return counts;
+}
+
 bool is_plain(const Job& job) {
   return !job.fine_tuning.freezes() && !job.training.samples.vary() &&
          job.fine_tuning.objective == Objective::next_token;
@@ -91,10 +99,16 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   }
   const RowStatistics rows = row_statistics(job);
   const LayerCounts counts = layer_counts(job.model, training.sequence);
+  const LayerCounts frozen = frozen_counts(job);
   TokenFlops layers;
-  for (const LayerType& type : layer_types)
-    if (const int count = counts[type_index(type)]; count > 0)
-      layers.add(count, layer_flops(job, type, rows.keys, attention));
+  TokenFlops idle;
+  for (const LayerType& type : layer_types) {
+    const std::size_t at = type_index(type);
+    if (counts[at] == 0) continue;
+    const TokenFlops each = layer_flops(job, type, rows.keys, attention);
+    layers.add(counts[at], each);
+    idle.add(frozen[at], each);
+  }
   const double modules = job.model.mtp_layers;
   if (modules > 0.0) {
     layers.add(modules, layer_flops(job, {prediction_layer(job.model)}, rows.keys, attention));
@@ -103,11 +117,11 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   TokenFlops all = layers;
   all.add(1.0 + modules, end_flops(job, describe_output));
   all.add(1.0, end_flops(job, describe_embedding));
-  double each = all.forward + all.backward;
+  double each = all.forward + all.backward - idle.backward;
   if (job.fine_tuning.has_reference()) each += all.frozen;
   double again = 0.0;
-  if (recompute == RecomputeKind::selective) again = layers.scores;
-  if (recompute == RecomputeKind::full) again = layers.forward;
+  if (recompute == RecomputeKind::selective) again = layers.scores - idle.scores;
+  if (recompute == RecomputeKind::full) again = layers.forward - idle.forward;
   const double batch = training.global_batch;
   return {Flop{batch * rows.tokens * each}, Flop{batch * rows.computed * (each + again)}};
 }
@@ -130,18 +144,19 @@ bool is_adapter(const LayerOperator& op) {
 
 JobParameters job_parameters(const Job& job) {
   JobParameters count;
-  const auto add = [&](const auto& description, double times) {
+  const auto add = [&](const auto& description, double times, double frozen = 0.0) {
     for (const LayerOperator& op : description.operators()) {
       const double held = op.vectors + (op.has_weights() && !op.tied ? op.weights() : 0.0);
       const auto whole = static_cast<std::int64_t>(times * held_times(op, job) * held);
-      if (!op.frozen) count.trained += whole;
+      const auto idle = static_cast<std::int64_t>(frozen * held_times(op, job) * held);
+      if (!op.frozen) count.trained += whole - idle;
       if (is_adapter(op)) count.adapters += whole;
     }
   };
-  const auto add_layers = [&](const LayerType& type, double number) {
+  const auto add_layers = [&](const LayerType& type, double number, double frozen = 0.0) {
     LayerDescription layer{job.fine_tuning, LayerCut{}, false};
     describe_layer(job.model, type, {}, layer);
-    add(layer, number);
+    add(layer, number, frozen);
   };
   const auto add_end = [&](const auto& describe, double number) {
     EndDescription end{false};
@@ -149,8 +164,10 @@ JobParameters job_parameters(const Job& job) {
     add(end, number);
   };
   const LayerCounts counts = layer_counts(job.model, job.training.sequence);
+  const LayerCounts frozen = frozen_counts(job);
   for (const LayerType& type : layer_types)
-    if (const int number = counts[type_index(type)]; number > 0) add_layers(type, number);
+    if (const int number = counts[type_index(type)]; number > 0)
+      add_layers(type, number, frozen[type_index(type)]);
   add_end(describe_embedding, 1.0);
   add_end(describe_output, 1.0);
   const int modules = job.model.mtp_layers;

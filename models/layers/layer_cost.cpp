@@ -121,6 +121,7 @@ LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
     priced[i].kept = assemble(sum, false, launches, job);
     if (job.memory.recompute.kind == RecomputeKind::full)
       priced[i].recomputed = assemble(sum, true, launches, job);
+    priced[i].frozen.forward = priced[i].kept.forward;
   }
   return priced;
 }
@@ -139,6 +140,7 @@ LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, fals
 
 const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {
   const Layer& layer = (variant.wide ? wide_ : layers_)[type_index(variant.type())];
+  if (variant.frozen) return layer.frozen;
   return variant.recomputed ? layer.recomputed : layer.kept;
 }
 
@@ -155,6 +157,8 @@ Operators layer_operators(const Job& job, const LayerVariant& variant) {
   add_layer(LayerContext{job, variant.wide}, variant.type(), sum);
   if (variant.recomputed)
     for (Operator& op : listed) op.recompute = op.forward;
+  if (variant.frozen)
+    for (Operator& op : listed) op.drop_backward();
   return listed;
 }
 

@@ -45,6 +45,7 @@ class LayerCost {
   struct Layer {
     PieceTimes kept;
     PieceTimes recomputed;
+    PieceTimes frozen;  ///< forward alone
   };
   using Types = SparseArray<Layer, layer_types.size()>;  ///< by type_index()
 

@@ -59,6 +59,13 @@ struct Operator {
   /// experts: beside the kernels of another micro-batch.
   ExposedExchange beside{};
   ExposedExchange beside_backward{};
+
+  /// Leaves the forward pass alone.
+  void drop_backward() {
+    input_gradient = weight_gradient = recompute = Seconds{};
+    exchange.backward.reset();
+    beside_backward = {};
+  }
 };
 
 /// The operators of a piece of the model in forward order.
@@ -73,12 +80,13 @@ struct LayerVariant {
   bool windowed = false;  ///< attention with LlmShape::window
   MixerKind mixer = MixerKind::attention;
   std::uint8_t special = 0;  ///< LayerType::special
+  bool frozen = false;       ///< one of FineTuning::frozen_layers, which run forward alone
 
   [[nodiscard]] LayerType type() const { return {kind, windowed, mixer, special}; }
 };
 [[nodiscard]] constexpr LayerVariant variant_of(const LayerType& type, bool recomputed = false,
                                                 bool wide = false) {
-  return {type.kind, recomputed, wide, type.windowed, type.mixer, type.special};
+  return {type.kind, recomputed, wide, type.windowed, type.mixer, type.special, false};
 }
 
 /// What the pieces of the job's model run on its device with its stack, in forward order. Their

@@ -80,6 +80,7 @@ RankLayers rank_layers(const Job& job, Counted counted) {
   for (std::size_t form = 0; form < layer_forms; ++form)
     if (held[form] > 0) layers.forms[form] = rank_layer(job, layer_types[form], counted);
   layers.ends = rank_ends(job, counted);
+  if (counted == Counted::trained) layers.skipped = job.fine_tuning.frozen_layers;
   return layers;
 }
 
@@ -111,6 +112,10 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   const int mirror = job.parallel.pipeline - 1 - stage;
   FormCounts layers = layout.forms(stage);
   if (both) add_forms(layout.forms(mirror), layers);
+  if (held.skipped > 0) {
+    const FormCounts none = model.form_counts(0, held.skipped);  // without a pipeline, of all
+    for (std::size_t form = 0; form < layer_forms; ++form) layers[form] -= none[form];
+  }
   RankParameters rank;
   const auto add = [&](const RankLayer& layer, int times) {
     rank.layers += times * layer.dense;

@@ -49,6 +49,7 @@ struct RankEnds {
 struct RankLayers {
   std::array<RankLayer, layer_forms> forms;  ///< by form_index()
   RankEnds ends;
+  int skipped = 0;  ///< first layers of the model that none of these are of (frozen ones)
 
   [[nodiscard]] const RankLayer& of(const LayerType& type) const { return forms[form_index(type)]; }
   [[nodiscard]] RankLayer& of(const LayerType& type) { return forms[form_index(type)]; }

@@ -28,38 +28,67 @@ void add_previous_microbatch(const StageContext& context, Rows& rows) {
   rows[Item::attention_mask] += context.activations.mask;
 }
 
-/// Layers of a chunk whose saved tensors all wait in host memory: the first ones of the model.
-FormCounts offloaded_layers(const Job& job, const ChunkLayers& chunk) {
-  const int end = std::min(chunk.first_layer + chunk.layers, job.memory.offloaded_layers);
-  return job.model.form_counts(chunk.first_layer, std::max(0, end - chunk.first_layer));
+/// Layers of a chunk that are among the first `layers` of the model.
+int first_of(int layers, const ChunkLayers& chunk) {
+  return std::clamp(layers - chunk.first_layer, 0, chunk.layers);
 }
 
-/// Layers of a chunk that keep their tensors or their input, in `passes` passes.
-void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveTensors& live) {
+/// Layers at the start of a chunk that keep nothing: no gradient goes through them.
+int frozen_of(const Job& job, const ChunkLayers& chunk) {
+  return first_of(job.fine_tuning.frozen_layers, chunk);
+}
+
+/// Those, and what follows them of which all saved tensors wait in host memory.
+int away_of(const Job& job, const ChunkLayers& chunk) {
+  return std::max(frozen_of(job, chunk), first_of(job.memory.offloaded_layers, chunk));
+}
+
+/// Layers that full recomputation makes again together from one input.
+int remade_together(const Recompute& recompute) {
+  return recompute.method == RecomputeMethod::uniform ? std::max(1, recompute.layers) : 1;
+}
+
+/// The first layers of a chunk that full recomputation makes again.
+int remade_layers(const Recompute& recompute, int layers) {
+  if (recompute.kind != RecomputeKind::full) return 0;
+  return recompute.method == RecomputeMethod::uniform ? layers : std::min(recompute.layers, layers);
+}
+
+/// What a chunk keeps for one pass: layers with their tensors, and inputs of those made again.
+struct KeptLayers {
+  FormCounts whole{};
+  int inputs = 0;
+};
+
+/// The same of the layers from the `from`-th to before the `to`-th of a chunk.
+KeptLayers kept_between(const Job& job, const ChunkLayers& chunk, int from, int to) {
   const Recompute& recompute = job.memory.recompute;
-  FormCounts kept = chunk.forms;
-  const auto take = [&kept](const FormCounts& gone) {
-    for (std::size_t form = 0; form < layer_forms; ++form) kept[form] -= gone[form];
-  };
-  if (recompute.kind == RecomputeKind::full) {
-    const int group = std::max(1, recompute.layers);
-    if (recompute.method == RecomputeMethod::uniform) {
-      const int groups = (chunk.layers + group - 1) / group;
-      live.inputs += passes * groups;
-      return;
-    }
-    const int dropped = std::min(recompute.layers, chunk.layers);
-    live.inputs += passes * dropped;
-    take(job.model.form_counts(chunk.first_layer, dropped));
-  }
-  take(offloaded_layers(job, chunk));
-  for (std::size_t form = 0; form < layer_forms; ++form) live.layers[form] += passes * kept[form];
+  const int again = remade_layers(recompute, chunk.layers);
+  const int group = remade_together(recompute);
+  const auto groups = [&](int layers) { return (std::min(layers, again) + group - 1) / group; };
+  const int first = std::clamp(again, from, to);
+  return {job.model.form_counts(chunk.first_layer + first, to - first), groups(to) - groups(from)};
 }
 
-/// The layer whose offloaded tensors are in use; the backward pass also fetches the next one.
+/// Layers of a chunk that keep their tensors or their input on the device, in `passes` passes.
+void count_layers(const Job& job, const ChunkLayers& chunk, double passes, LiveTensors& live) {
+  const KeptLayers kept = kept_between(job, chunk, away_of(job, chunk), chunk.layers);
+  live.inputs += passes * kept.inputs;
+  for (std::size_t form = 0; form < layer_forms; ++form)
+    live.layers[form] += passes * kept.whole[form];
+}
+
+/// The layer whose offloaded tensors are in use; the backward pass also fetches the next one. Of
+/// layers that are all made again these are inputs.
 double offload_window(const StageContext& context) {
   const ActivationModel& model = context.activations;
-  const bool whole = context.job.memory.offloaded_layers > 0;
+  const MemoryOptions& memory = context.job.memory;
+  const bool whole = memory.offloaded_layers > 0;
+  const bool full = memory.recompute.kind == RecomputeKind::full;
+  const bool uniform = full && memory.recompute.method == RecomputeMethod::uniform;
+  const bool inputs = uniform || (full && memory.recompute.layers >= memory.offloaded_layers);
+  if (whole && inputs) return model.layer_input;
+  if (uniform) return 0.0;
   return context.most([&](std::size_t form) {
     const FormActivations& layer = model.forms[form];
     return whole ? layer.kept.total() : layer.offloaded;
@@ -253,11 +282,13 @@ OffloadedActivations offloaded_activations(const StageContext& context, const Jo
   OffloadedActivations result;
   for (int index = 0; index < shape.chunks; ++index) {
     const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
-    const FormCounts away = offloaded_layers(context.job, chunk);
-    double size = 0.0;
+    const int frozen = frozen_of(context.job, chunk);
+    const KeptLayers away = kept_between(context.job, chunk, frozen, away_of(context.job, chunk));
+    const FormCounts whole = kept_between(context.job, chunk, frozen, chunk.layers).whole;
+    double size = away.inputs * model.layer_input;
     for (std::size_t form = 0; form < layer_forms; ++form)
-      size += model.forms[form].offloaded * chunk.forms[form] +
-              model.forms[form].kept.total() * away[form];
+      size += model.forms[form].offloaded * whole[form] +
+              model.forms[form].kept.total() * away.whole[form];
     result.held += live.at(context.stage, index).held() * size;
     result.per_microbatch += size / weight_copies(context.job.parallel);  // one way or the other
   }

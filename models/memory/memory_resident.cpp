@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "models/data/gradient_projection.hpp"
 #include "models/data/optimizer_states.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/memory/internal/memory_context.hpp"
@@ -67,6 +68,48 @@ void add_reference(const StageContext& context, double dense_shards, double expe
                                   frozen * context.parameters.experts / expert_shards;
 }
 
+/// Of parameters whose gradients are there at once where each weight is updated as soon as its own
+/// is made: those of a unit of FSDP on its shard, or of one matrix (hooks of torchtune, LOMO and
+/// Hugging Face's layer-wise GaLore are one per parameter).
+double updated_at_once(const StageContext& context) {
+  if (scatters_every_pass(context.job)) {
+    const RankLayers& trained = context.activations.trained;
+    return context.most([&](std::size_t form) {
+      return trained.forms[form].dense / context.dense_shards +
+             trained.forms[form].experts / context.expert_shards;
+    });
+  }
+  double largest = 0.0;
+  for (const MatrixShape& shape :
+       matrix_shapes(context.job, context.trained.forms, FusedMatrices::none))
+    largest = std::max(largest, shape.elements());
+  return largest;
+}
+
+/// Trained parameters of a rank's shard whose gradients are there together.
+double updated_together(const StageContext& context) {
+  if (context.job.training.steps_in_backward()) return updated_at_once(context);
+  return context.trained.dense() / context.dense_shards +
+         context.trained.experts / context.expert_shards;
+}
+
+/// What moments of projected gradients take less.
+double projection_saves(const StageContext& context, bool experts) {
+  const Job& job = context.job;
+  return projected_states(job, context.trained.forms, experts)
+      .saved(optimizer_states(job).matrix, parameter_bytes(job).gradient);
+}
+
+/// A foreach AdamW holds a copy of a moment of all that it updates in one call.
+double copies_per_parameter(const StageContext& context) {
+  const Training& training = context.job.training;
+  const bool foreach = training.optimizer == OptimizerKind::adamw &&
+                       !training.projection.projects() &&
+                       !training.fused_kernels.has(FusedKernel::optimizer) &&
+                       context.job.memory.offload == OffloadKind::none;
+  return foreach ? context.rules.step_copies * training.second_moment() : 0.0;
+}
+
 }  // namespace
 
 void add_weights(const StageContext& context, MemoryBytes& rows) {
@@ -109,6 +152,14 @@ void add_weights(const StageContext& context, MemoryBytes& rows) {
 
 void add_gradients(const StageContext& context, MemoryBytes& rows) {
   const ParameterBytes per = parameter_bytes(context.job);
+  if (context.job.training.steps_in_backward()) {
+    // A tied table has its whole gradient when the embedding's part is there, after all layers.
+    const bool tied = context.job.model.tied_embeddings && context.ends.output;
+    const double waits = tied ? context.activations.trained.ends.table : 0.0;
+    rows[Item::dense_gradients] =
+        per.gradient * (updated_at_once(context) + waits / context.dense_shards);
+    return;
+  }
   const bool sharded = scatters_every_pass(context.job);
   rows[Item::dense_gradients] =
       per.gradient * context.trained.dense() / (sharded ? context.dense_shards : 1.0);
@@ -117,19 +168,18 @@ void add_gradients(const StageContext& context, MemoryBytes& rows) {
 }
 
 double main_gradients(const StageContext& context) {
-  const double per = parameter_bytes(context.job).step_gradient;
-  return per * (context.trained.dense() / context.dense_shards +
-                context.trained.experts / context.expert_shards);
+  return parameter_bytes(context.job).step_gradient * updated_together(context);
 }
 
 double step_copies(const StageContext& context) {
-  const Training& training = context.job.training;
-  if (training.optimizer != OptimizerKind::adamw) return 0.0;
-  if (training.fused_kernels.has(FusedKernel::optimizer)) return 0.0;
-  if (context.job.memory.offload != OffloadKind::none) return 0.0;
-  const double per = context.rules.step_copies * training.second_moment();
-  return per * (context.trained.dense() / context.dense_shards +
-                context.trained.experts / context.expert_shards);
+  return copies_per_parameter(context) * updated_together(context);
+}
+
+double output_step_copies(const StageContext& context) {
+  const Job& job = context.job;
+  if (!job.training.steps_in_backward() || job.model.tied_embeddings) return 0.0;
+  return copies_per_parameter(context) * context.activations.trained.ends.projection /
+         context.dense_shards;
 }
 
 void add_optimizer(const StageContext& context, MemoryBytes& rows) {
@@ -137,14 +187,15 @@ void add_optimizer(const StageContext& context, MemoryBytes& rows) {
   const RankParameters& parameters = context.trained;
   const double matrices = parameters.layers - parameters.vectors;
   const double dense = per.matrix * matrices + per.other * (parameters.dense() - matrices);
-  rows[Item::dense_optimizer] = dense / context.dense_shards;
+  rows[Item::dense_optimizer] = dense / context.dense_shards - projection_saves(context, false);
   if (context.job.training.whole_tensor_shards && context.dense_shards > 1.0) {
     // The heaviest rank owns the largest tensor, the vocabulary table, whole.
     const double table = context.activations.trained.ends.table;
     if (context.ends.embedding || context.ends.output)
       rows[Item::dense_optimizer] = std::max(rows[Item::dense_optimizer], per.other * table);
   }
-  rows[Item::expert_optimizer] = per.matrix * parameters.experts / context.expert_shards;
+  rows[Item::expert_optimizer] =
+      per.matrix * parameters.experts / context.expert_shards - projection_saves(context, true);
 }
 
 void add_workspaces(const StageContext& context, MemoryBytes& rows) {

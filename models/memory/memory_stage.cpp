@@ -112,6 +112,7 @@ void fill_passes(const StageContext& context, const Resident& held, const LiveTe
   forward[Item::loss] = share * context.activations.output.loss;
   output[Item::loss_gradient] = share * context.activations.output.loss_gradient;
   output[Item::output_weight_gradient] = share * context.activations.output_weight_gradient;
+  output[Item::step_copies] = output_step_copies(context);
 }
 
 /// The fullest phase decides.

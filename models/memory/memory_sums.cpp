@@ -69,6 +69,7 @@ StateBytes state_bytes(const StageContext& context) {
   bytes.gradients = rows_of([&](MemoryBytes& rows) { add_gradients(context, rows); });
   bytes.main_gradients = main_gradients(context);
   bytes.step_copies = step_copies(context);
+  bytes.output_step_copies = output_step_copies(context);
   bytes.reduce_bucket = reduce_bucket(context);
   bytes.unsharded_forward =
       rows_of([&](MemoryBytes& rows) { add_unsharded(context, false, rows); });
@@ -112,7 +113,8 @@ PhaseTotals phase_totals(const StageContext& context, const StateBytes& states,
   const ActivationModel& model = context.activations;
   of(MemoryPhase::forward_loss) = forward + share * model.output.loss;
   of(MemoryPhase::backward_output) =
-      forward + share * (model.output.loss_gradient + model.output_weight_gradient);
+      forward + share * (model.output.loss_gradient + model.output_weight_gradient) +
+      states.output_step_copies;
   return totals;
 }
 

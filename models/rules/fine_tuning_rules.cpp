@@ -131,6 +131,27 @@ void check_trained(const Job& job, Reasons& reasons) {
                "fine_tuning.reference: copy, or fine_tuning.adapter: lora");
 }
 
+/// No gradient goes through frozen layers, so that nothing before them is trained.
+void check_frozen_layers(const Job& job, Reasons& reasons) {
+  const FineTuning& tuning = job.fine_tuning;
+  constexpr std::string_view key = "fine_tuning.frozen_layers";
+  if (tuning.frozen_layers == 0) return;
+  if (tuning.frozen_layers > job.model.layers)
+    break_rule(reasons, "layers-exist", key,
+               fmt::format("{} layers are frozen, and {} has {}", tuning.frozen_layers,
+                           job.model.name, job.model.layers),
+               fmt::format("fine_tuning.frozen_layers: {}", job.model.layers / 2));
+  const bool embeds = tuning.trained && tuning.trained->has(ModelPart::embedding);
+  const bool tied = job.model.tied_embeddings && tuning.trains(ModelPart::output) &&
+                    tuning.objective != Objective::reward;
+  if (embeds || tied)
+    break_rule(reasons, "nothing-below-frozen-layers", key,
+               tied ? "the output projection is the embedding, whose gradient goes through all "
+                      "layers"
+                    : "the embedding is trained, and its gradient goes through all layers",
+               "fine_tuning.trained: parts of layers, without embedding and tied output");
+}
+
 /// Both answers to a question are in one micro-batch (TRL and Megatron-Bridge concatenate them).
 void check_pairs(const Job& job, Reasons& reasons) {
   if (job.fine_tuning.objective == Objective::next_token || job.training.micro_batch % 2 == 0)
@@ -191,6 +212,13 @@ void refuse_frozen(const Job& job, Reasons& reasons) {
     refuse(reasons, "parallel.processes",
            "frozen weights under torch.nn.DataParallel are not modelled",
            "parallel.processes: per-gpu");
+  const bool cut = job.parallel.zero >= 3 ||
+                   (job.parallel.zero == 2 && job.stack.memory.compute_weight_bytes > 0.0);
+  if (tuning.frozen_layers > 0 && (tuning.adapts() || job.parallel.pipeline > 1 || cut))
+    refuse(
+        reasons, "fine_tuning.frozen_layers",
+        "frozen layers are modelled without adapters, pipelines and sharded weights (ZeRO-3, FSDP)",
+        "fine_tuning.adapter: none, parallel.pipeline: 1, parallel.zero: 1 or less");
   if (!tuning.packs_frozen()) return;
   const bool wide =
       job.training.precision == Precision::bf16 || job.training.precision == Precision::fp16;
@@ -241,6 +269,7 @@ std::vector<Infeasible> broken_fine_tuning_rules(const Job& job) {
     check_rank(job, reasons);
   }
   check_trained(job, reasons);
+  check_frozen_layers(job, reasons);
   check_pairs(job, reasons);
   return reasons;
 }

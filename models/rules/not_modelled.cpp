@@ -54,14 +54,6 @@ void refuse_plan(const Job& job, Reasons& reasons) {
            "offloading whole layers under a pipeline is not modelled: Megatron-Core refuses it",
            "memory.activation_offload, or parallel.pipeline: 1");
   refuse_offloaded_states(job, reasons);
-  if (job.training.optimizer == OptimizerKind::muon && job.fine_tuning.freezes())
-    refuse(reasons, "training.optimizer", "Muon with frozen weights or adapters is not modelled",
-           "training.optimizer: adamw");
-  if (job.training.optimizer == OptimizerKind::muon && plan.zero >= 2)
-    refuse(reasons, "parallel.zero",
-           "Muon over gradients or weights that are cut (ZeRO-2, ZeRO-3) is not modelled: it "
-           "orthogonalises whole matrices",
-           "parallel.zero: 1 (whole matrices on the ranks of a data group), or 0");
 }
 
 void refuse_experts(const Job& job, Reasons& reasons) {
@@ -149,6 +141,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   refuse_experts(job, reasons);
   refuse_hybrids(job, reasons);
   refuse_plan(job, reasons);
+  refuse_optimizers(job, reasons);
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));

@@ -303,6 +303,7 @@ std::vector<Infeasible> broken_recompute_rules(const Job& job) {
 std::vector<Infeasible> broken_batch_rules(const Job& job) {
   Reasons reasons;
   check_batch(job, reasons);
+  check_accumulation(job, reasons);
   return reasons;
 }
 

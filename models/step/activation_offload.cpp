@@ -14,10 +14,16 @@ ActivationOffload::ActivationOffload(const Job& job) : job_{job} {
 }
 
 Bytes ActivationOffload::of_layer(const LayerVariant& variant) const {
-  if (!model_ || variant.recomputed) return Bytes{};
+  if (!model_ || variant.frozen) return Bytes{};
+  const double whole =
+      std::min(1.0, static_cast<double>(job_.memory.offloaded_layers) / job_.model.layers);
+  if (variant.recomputed) {
+    const Recompute& recompute = job_.memory.recompute;
+    const bool groups = recompute.method == RecomputeMethod::uniform;
+    return Bytes{whole * model_->layer_input / (groups ? std::max(1, recompute.layers) : 1)};
+  }
   const FormActivations& layer = model_->of(variant.type());
-  const double whole = static_cast<double>(job_.memory.offloaded_layers) / job_.model.layers;
-  return Bytes{layer.offloaded + std::min(1.0, whole) * layer.kept.total()};
+  return Bytes{layer.offloaded + whole * layer.kept.total()};
 }
 
 OffloadShown ActivationOffload::shown(const LayerVariant& variant, const PieceTimes& times) const {

@@ -25,7 +25,8 @@ class ActivationOffload {
  public:
   explicit ActivationOffload(const Job& job);
 
-  /// Bytes of one layer, one way; of a layer that is recomputed whole, none.
+  /// Bytes of one layer, one way; of a layer that is recomputed whole, its share of what a group of
+  /// such layers starts from.
   [[nodiscard]] Bytes of_layer(const LayerVariant& variant) const;
   /// @param times of the layer without its copies
   [[nodiscard]] OffloadShown shown(const LayerVariant& variant, const PieceTimes& times) const;

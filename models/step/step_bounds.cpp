@@ -78,10 +78,13 @@ PassSeconds StepBounds::chunk(const Job& job, const ChunkLayers& layers, const P
   const bool all =
       recompute.kind == RecomputeKind::full &&
       (recompute.method == RecomputeMethod::uniform || recompute.layers >= layers.layers);
+  const int frozen =
+      std::clamp(job.fine_tuning.frozen_layers - layers.first_layer, 0, layers.layers);
+  const FormCounts idle = job.model.form_counts(layers.first_layer, frozen);
   PassSeconds sum;  // of some layers that run again, the first forward pass alone counts
   for (std::size_t form = 0; form < layer_forms; ++form)
-    if (layers.forms[form] > 0)
-      add(sum, layers.forms[form], (all ? pieces.again : pieces.layers)[form]);
+    if (const int count = layers.forms[form] - idle[form]; count > 0)
+      add(sum, count, (all ? pieces.again : pieces.layers)[form]);
   return sum;
 }
 

@@ -85,7 +85,9 @@ class ChunkFiller {
     const bool mixed = (moe > 0 && moe < chunk.layers) || job_.model.is_hybrid() ||
                        !job_.model.special_pattern.empty();
     const int sequence = job_.training.sequence;
-    if (!mixed && bf16_end_layers(job_.training) == 0 && !job_.model.windows_cut(sequence)) {
+    const int frozen = job_.fine_tuning.frozen_layers;
+    if (!mixed && bf16_end_layers(job_.training) == 0 && !job_.model.windows_cut(sequence) &&
+        frozen == 0) {
       const LayerKind kind = moe > 0 ? LayerKind::moe : LayerKind::dense;
       add(layer_piece({.kind = kind, .recomputed = true}), again);
       add(layer_piece({.kind = kind}), chunk.layers - again);
@@ -94,7 +96,10 @@ class ChunkFiller {
     for (int i = 0; i < chunk.layers; ++i) {
       const int layer = chunk.first_layer + i;
       const LayerType type = layer_type(job_.model, layer, sequence);
-      add(layer_piece(variant_of(type, i < again, is_bf16_layer(job_, layer))));
+      LayerVariant variant =
+          variant_of(type, i < again && layer >= frozen, is_bf16_layer(job_, layer));
+      variant.frozen = layer < frozen;
+      add(layer_piece(variant));
     }
   }
 
@@ -126,7 +131,7 @@ void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
     const PieceKind kind = layer_piece(variant);
     const OffloadShown shown = offload.shown(variant, cost.layer(variant));
     LayerVariant kept = variant;
-    kept.recomputed = false;
+    kept.recomputed = kept.frozen = false;
     set(kind, compared ? with(cost.layer(variant), compared->layer(kept)) : cost.layer(variant));
     PieceTimes& piece = costs.pieces[static_cast<std::size_t>(kind)];
     piece.forward.data += shown.forward;

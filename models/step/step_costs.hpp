@@ -37,9 +37,11 @@ enum class PieceKind : std::uint8_t {
   head = layer + pieces_per_type * layer_types.size(),
   vocabulary_share,  ///< embedding and head split over the stages
   // torch.nn.DataParallel (single_process.hpp):
-  replicas,   ///< inputs and weights to all GPUs; their gradients back
-  outputs,    ///< outputs to GPU 0; their gradients back
-  other_loss  ///< the loss of all other replicas on GPU 0
+  replicas,    ///< inputs and weights to all GPUs; their gradients back
+  outputs,     ///< outputs to GPU 0; their gradients back
+  other_loss,  ///< the loss of all other replicas on GPU 0
+  /// Layers below all that is trained: each form, and the same in bf16.
+  frozen_layer
 };
 /// What a step takes beside its passes and exchanges, whatever they last: the stack's constant,
 /// host work that shows behind a synchronisation. A step that is one CUDA graph has none to show
@@ -51,7 +53,8 @@ enum class PieceKind : std::uint8_t {
 /// A layer whose products a quantised training computes in less than 16 bits.
 [[nodiscard]] bool computes_narrow(PieceKind kind);
 
-inline constexpr std::size_t piece_kinds = static_cast<std::size_t>(PieceKind::other_loss) + 1;
+inline constexpr std::size_t piece_kinds =
+    static_cast<std::size_t>(PieceKind::frozen_layer) + 2 * layer_types.size();
 /// "recomputed expert layer".
 [[nodiscard]] std::string piece_name(PieceKind kind);
 /// The layer that a piece is; nothing for other pieces.

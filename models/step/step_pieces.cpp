@@ -22,6 +22,9 @@ std::vector<LayerVariant> layer_variants(const Job& job) {
       variants.push_back(variant);
       variant.recomputed = true;
       if (full) variants.push_back(variant);
+      variant.recomputed = false;
+      variant.frozen = true;
+      if (job.fine_tuning.frozen_layers > 0) variants.push_back(variant);
     }
   }
   return variants;
@@ -57,7 +60,9 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
     default:
       break;
   }
-  const LayerType type = layer_of(kind).value_or(LayerVariant{}).type();
+  const LayerVariant variant = layer_of(kind).value_or(LayerVariant{});
+  if (variant.frozen) return {};  // of replicas that hold whole weights, nothing travels
+  const LayerType type = variant.type();
   const RankLayer& held = layers.all.of(type);
   const RankLayer& trained = layers.trained.of(type);
   const FineTuning& tuning = job.fine_tuning;
@@ -86,11 +91,7 @@ namespace {
 void add_reference_operators(const Job& job, PieceOperators& operators) {
   const Job reference = reference_job(job);
   const auto before = [&](PieceKind kind, Operators first) {
-    for (Operator& op : first) {
-      op.input_gradient = op.weight_gradient = op.recompute = Seconds{};
-      op.exchange.backward.reset();
-      op.beside_backward = {};
-    }
+    for (Operator& op : first) op.drop_backward();
     Operators& of = operators[static_cast<std::size_t>(kind)];
     of.insert(of.begin(), first.begin(), first.end());
   };
@@ -98,7 +99,7 @@ void add_reference_operators(const Job& job, PieceOperators& operators) {
   before(PieceKind::head, head_operators(reference));
   for (const LayerVariant& variant : layer_variants(job)) {
     LayerVariant kept = variant;
-    kept.recomputed = false;
+    kept.recomputed = kept.frozen = false;
     before(layer_piece(variant), layer_operators(reference, kept));
   }
 }

@@ -54,6 +54,11 @@ void refuse_fine_tuning(const Job& job, ExportBook& book) {
   book.refuse_if(!(job.training.samples == Samples{}), "training.samples");
 }
 
+void refuse_update(const Training& training, ExportBook& book) {
+  book.refuse_if(training.optimizer_in_backward, "training.optimizer_in_backward");
+  book.refuse_if(training.projection.projects(), "training.gradient_projection");
+}
+
 void refuse_fine_control(const Job& job, ExportBook& book) {
   const MemoryOptions usual;
   const MemoryOptions& memory = job.memory;
@@ -73,6 +78,7 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
       "kernels of memory.fused_* that are switched off");
   book.refuse_if(training.hidden_dropout > 0.0 || training.attention_dropout > 0.0, "dropout");
   book.refuse_if(training.optimizer != OptimizerKind::adamw, "training.optimizer but adamw");
+  refuse_update(training, book);
   book.refuse_if(training.master_bytes != 4.0 || training.first_moment() != 4.0 ||
                      training.second_moment() != 4.0 || training.decoupled_gradients,
                  "training.optimizer_state");

@@ -175,10 +175,13 @@ class MegatronWriter {
     add("hidden-dropout", format_number(training.hidden_dropout));
     add("attention-dropout", format_number(training.attention_dropout));
     const bool muon = training.optimizer == OptimizerKind::muon;
-    book_.refuse_if(training.optimizer == OptimizerKind::adam8bit, "8-bit Adam");
-    book_.refuse_if(training.optimizer == OptimizerKind::adafactor, "Adafactor");
+    const bool sgd = training.optimizer == OptimizerKind::sgd;
+    if (!muon && !sgd && training.optimizer != OptimizerKind::adamw)
+      book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
+    book_.refuse_if(training.optimizer_in_backward, "training.optimizer_in_backward");
+    book_.refuse_if(training.projection.projects(), "training.gradient_projection");
     if (muon) add("muon-num-ns-steps", training.newton_schulz_steps);
-    add("optimizer", muon ? "muon" : training.optimizer == OptimizerKind::sgd ? "sgd" : "adam");
+    add("optimizer", muon ? "muon" : sgd ? "sgd" : "adam");
     optimizer_state();
     book_.refuse_if(training.whole_tensor_shards && !muon, "training.whole_tensor_shards");
     add_if(training.whole_tensor_shards, "no-use-layer-wise-param-layout");

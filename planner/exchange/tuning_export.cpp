@@ -21,7 +21,6 @@ using tuning::TuningKeys;
 /// How a framework says what is a word of its own there.
 struct Dialect {
   TuningFramework framework;
-  std::string_view eight_bit;        ///< AdamW with moments in 8 bits
   std::string_view all_linear;       ///< adapters beside all of them: a line
   std::string_view flash;            ///< attention that keeps no scores: a line
   std::string_view eager;            ///< attention that keeps them
@@ -32,12 +31,12 @@ struct Dialect {
 };
 
 constexpr std::array dialects{
-    Dialect{TuningFramework::transformers, "adamw_bnb_8bit", "lora_target_modules: all-linear",
+    Dialect{TuningFramework::transformers, "lora_target_modules: all-linear",
             "attn_implementation: flash_attention_2", "attn_implementation: eager",
             "dtype: bfloat16", "", "trainer: dpo"},
-    Dialect{TuningFramework::axolotl, "adamw_bnb_8bit", "lora_target_linear: true",
-            "flash_attention: true", "eager_attention: true", "", "", "rl: dpo"},
-    Dialect{TuningFramework::llamafactory, "adamw_bnb_8bit", "lora_target: all", "flash_attn: fa2",
+    Dialect{TuningFramework::axolotl, "lora_target_linear: true", "flash_attention: true",
+            "eager_attention: true", "", "", "rl: dpo"},
+    Dialect{TuningFramework::llamafactory, "lora_target: all", "flash_attn: fa2",
             "flash_attn: disabled", "pure_bf16: true", "do_train: true", "stage: dpo",
             "finetuning_type: full"}};
 
@@ -161,6 +160,7 @@ class TuningWriter {
   void add_adapter() {
     const FineTuning& tuning = job_.fine_tuning;
     book_.refuse_if(tuning.trained.has_value(), "fine_tuning.trained");
+    book_.refuse_if(tuning.frozen_layers > 0, "fine_tuning.frozen_layers");
     if (!tuning.adapts()) return lines_.add(words_.dense);
     const bool packs = tuning.packs_frozen();
     if (is(TuningFramework::transformers))
@@ -229,24 +229,12 @@ class TuningWriter {
   }
 
   void add_optimizer() {
-    const bool fused = job_.training.fused_kernels.has(FusedKernel::optimizer);
-    const auto name = [&]() -> std::string_view {
-      switch (job_.training.optimizer) {
-        case OptimizerKind::adamw:
-          return fused ? "adamw_torch_fused" : "adamw_torch";
-        case OptimizerKind::adam8bit:
-          return words_.eight_bit;
-        case OptimizerKind::sgd:
-          return "sgd";
-        case OptimizerKind::adafactor:
-          return "adafactor";
-        case OptimizerKind::muon:
-          break;
-      }
-      book_.refuse_if(!is(TuningFramework::axolotl), "training.optimizer: muon");
-      return "muon";
-    };
-    lines_.add(keys_.optimizer.front(), name());
+    const Training& training = job_.training;
+    const std::string_view name = tuning::optimizer_name(training);
+    const bool muon = training.optimizer == OptimizerKind::muon;
+    if (name.empty() || (muon && !is(TuningFramework::axolotl)))
+      book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
+    lines_.add(keys_.optimizer.front(), name);
   }
 
   void add_kernels() {
@@ -338,6 +326,7 @@ Job without_said(const Job& job) {
   training.global_batch = usual.training.global_batch;
   training.tokens = usual.training.tokens;
   training.optimizer = usual.training.optimizer;
+  training.first_moment_bytes = training.second_moment_bytes = std::nullopt;
   training.master_weights = usual.training.master_weights;
   training.fused_kernels = usual.training.fused_kernels;
   training.samples = usual.training.samples;

@@ -147,25 +147,27 @@ std::string set_text(const EnumSet<E>& set) {
   return "[" + text + "]";
 }
 
-/// A key that lists some values of an enumeration; `V` is EnumSet<E>, or that where the key may be
-/// left out.
-template <class E, class T, class V>
-SectionKey<T> enum_set(Field field, V T::*member) {
+/// A key that lists some values of an enumeration, for an EnumSet<E> at the end of a path of
+/// members, or that where the key may be left out.
+template <class E, class T, class V, class... Rest>
+SectionKey<T> enum_set(Field field, V T::*member, Rest... rest) {
+  using Set = Reached<T, V T::*, Rest...>;
   field.kind = FieldKind::choice_list;
   field.choices = choices_of<E>();
   SectionKey<T> key{std::move(field)};
-  key.read = [member](T& target, const FieldValue& value) {
+  key.read = [member, rest...](T& target, const FieldValue& value) {
     EnumSet<E> set;
     for (const std::string& name : value.texts)
       if (const auto one = from_name<E>(name)) set.add(*one);
-    target.*member = set;
+    reach(target, member, rest...) = set;
   };
-  key.write = [member](const T& value) {
-    if (value.*member == T{}.*member) return std::string();
-    if constexpr (IsOptional<V>::value)
-      return set_text(*(value.*member));
+  key.write = [member, rest..., usual = Set(reach(T{}, member, rest...))](const T& value) {
+    const Set& said = reach(value, member, rest...);
+    if (said == usual) return std::string();
+    if constexpr (IsOptional<Set>::value)
+      return set_text(*said);
     else
-      return set_text(value.*member);
+      return set_text(said);
   };
   return key;
 }

@@ -136,6 +136,16 @@ void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
                 diagnostics);
 }
 
+void check_projection(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("training.gradient_projection.kind")) return;
+  if (values.choice<ProjectionKind>("training.gradient_projection.kind") == ProjectionKind::none)
+    refuse_unused(values,
+                  {"training.gradient_projection.rank", "training.gradient_projection.gap",
+                   "training.gradient_projection.parts"},
+                  "has no effect without a projection; leave it out, or write kind: galore",
+                  diagnostics);
+}
+
 /// Keys that say something of others alone.
 void check_fine_tuning(const FieldValues& values, Diagnostics& diagnostics) {
   if (!values.has("fine_tuning.adapter")) return;
@@ -222,6 +232,7 @@ void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
   check_master_weights(values, diagnostics);
   check_routing(values, diagnostics);
   check_eight_bit_attention(values, diagnostics);
+  check_projection(values, diagnostics);
   check_fine_tuning(values, diagnostics);
   check_samples(values, diagnostics);
   check_recompute(values, diagnostics);

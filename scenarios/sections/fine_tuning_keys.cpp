@@ -74,6 +74,13 @@ std::vector<SectionKey<FineTuning>> frozen_keys() {
                    "them, and none beside adapters.",
            .example = "[norms, output]"},
           &FineTuning::trained),
+      with_default({.path = "fine_tuning.frozen_layers",
+                    .help = "The first layers of the model, of which nothing is trained, nor of "
+                            "the embedding before them: no gradient goes through them.",
+                    .example = "24",
+                    .min = 0,
+                    .max = 1000000},
+                   &FineTuning::frozen_layers),
       with_default(
           {.path = "fine_tuning.frozen_format",
            .help =

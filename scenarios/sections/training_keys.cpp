@@ -8,7 +8,9 @@ namespace foretrain {
 namespace {
 
 using section::always;
+using section::enum_set;
 using section::left_out;
+using section::only_where;
 using section::with_default;
 
 std::vector<SectionKey<Training>> batch_keys() {
@@ -63,6 +65,50 @@ std::vector<SectionKey<Training>> batch_keys() {
                     .min = 1,
                     .max = 100},
                    &Training::newton_schulz_steps),
+  };
+}
+
+bool projects(const Training& training) { return training.projection.projects(); }
+
+std::vector<SectionKey<Training>> update_keys() {
+  return {
+      with_default({.path = "training.optimizer_in_backward",
+                    .help = "Every weight is updated as soon as the backward pass has made its "
+                            "gradient, which is then freed (torchtune's optimizer_in_bwd, "
+                            "layer-wise GaLore); lomo and adalomo know no other way. With one "
+                            "micro-batch per step.",
+                    .example = "true"},
+                   &Training::optimizer_in_backward),
+      {{.path = "training.gradient_projection",
+        .kind = FieldKind::group,
+        .help = "Moments of matrices in a space of low rank; left out, in that of the weights."}},
+      with_default({.path = "training.gradient_projection.kind",
+                    .help = "galore: onto the first singular vectors of a gradient, the update "
+                            "projected back (GaLore); apollo: onto random vectors, the gradient "
+                            "scaled by what comes out (APOLLO).",
+                    .example = "galore"},
+                   &Training::projection, &GradientProjection::kind),
+      only_where<Training>(projects,
+                           with_default({.path = "training.gradient_projection.rank",
+                                         .help = "Vectors that gradients are projected onto.",
+                                         .example = "128",
+                                         .min = 1,
+                                         .max = 65536},
+                                        &Training::projection, &GradientProjection::rank)),
+      only_where<Training>(projects,
+                           with_default({.path = "training.gradient_projection.gap",
+                                         .help = "Steps from one choice of them to the next "
+                                                 "(update_proj_gap).",
+                                         .example = "200",
+                                         .min = 1,
+                                         .max = 1000000},
+                                        &Training::projection, &GradientProjection::gap)),
+      only_where<Training>(
+          projects, enum_set<ModelPart>(
+                        {.path = "training.gradient_projection.parts",
+                         .help = "Whose matrices: of attention, mlp and experts; left out, all.",
+                         .example = "[attention, mlp]"},
+                        &Training::projection, &GradientProjection::parts)),
   };
 }
 
@@ -132,7 +178,7 @@ SectionKey<Training> graphs_key() {
 
 /// Kernels by name, or libraries of them.
 SectionKey<Training> kernels_key() {
-  SectionKey<Training> key = section::enum_set<FusedKernel>(
+  SectionKey<Training> key = enum_set<FusedKernel>(
       {.path = "training.fused_kernels",
        .help =
            "What one kernel does in place of several of the framework's own: norm, rope, swiglu "
@@ -294,8 +340,9 @@ std::vector<SectionKey<Training>> layer_keys() {
 }  // namespace
 
 const SectionTable<Training>& training_keys() {
-  static const SectionTable<Training> table(section::joined<Training>(
-      {batch_keys(), state_keys(), expert_keys(), format_keys(), sample_keys(), layer_keys()}));
+  static const SectionTable<Training> table(
+      section::joined<Training>({batch_keys(), update_keys(), state_keys(), expert_keys(),
+                                 format_keys(), sample_keys(), layer_keys()}));
   return table;
 }
 

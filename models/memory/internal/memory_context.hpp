@@ -90,8 +90,10 @@ void hold_on_other(const StageContext& context, StageAccount& account);
 void add_weights(const StageContext& context, MemoryBytes& rows);
 void add_gradients(const StageContext& context, MemoryBytes& rows);
 [[nodiscard]] double main_gradients(const StageContext& context);
-/// Copies of states while the optimizer steps.
+/// Copies of states while the optimizer steps; of the output projection where it is updated first
+/// in the backward pass, beside all that layers keep.
 [[nodiscard]] double step_copies(const StageContext& context);
+[[nodiscard]] double output_step_copies(const StageContext& context);
 void add_optimizer(const StageContext& context, MemoryBytes& rows);
 void add_workspaces(const StageContext& context, MemoryBytes& rows);
 
@@ -149,6 +151,7 @@ struct StateBytes {
   double gradients = 0.0;
   double main_gradients = 0.0;
   double step_copies = 0.0;
+  double output_step_copies = 0.0;
   double reduce_bucket = 0.0;
   double unsharded_forward = 0.0;
   double unsharded_backward = 0.0;

@@ -33,6 +33,11 @@ inline void refuse(Reasons& reasons, std::string_view key, std::string message,
 /// What of its fine-tuning and its samples is not modelled.
 [[nodiscard]] Reasons fine_tuning_not_modelled(const Job& job);
 
+/// What is not modelled of its update rule with this plan, by key.
+void refuse_optimizers(const Job& job, Reasons& reasons);
+/// Weights that are updated in the backward pass have no gradients to sum over micro-batches.
+void check_accumulation(const Job& job, Reasons& reasons);
+
 /// Cuts of mixers over tensor ranks that their heads and groups do not allow (Megatron-Core,
 /// `ssm/mamba_mixer.py`).
 void check_mixers(const Job& job, Reasons& reasons);

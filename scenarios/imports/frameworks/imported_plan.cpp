@@ -164,6 +164,14 @@ std::optional<CatalogVocabulary> catalog_vocabulary(const LlmShape& shape,
   return found.model.empty() ? std::nullopt : std::optional(found);
 }
 
+std::optional<LlmShape> known_shape(const std::string& model, const PlanImportOptions& options) {
+  Diagnostics ignored;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{options.catalogs, ".", ignored, files, values};
+  return load_model({model, "model", {}}, context);
+}
+
 std::optional<Host> import_host(const PlanImportOptions& options, Diagnostics& diagnostics) {
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;

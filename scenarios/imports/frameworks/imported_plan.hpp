@@ -104,6 +104,11 @@ struct CatalogVocabulary {
 [[nodiscard]] std::optional<CatalogVocabulary> catalog_vocabulary(const LlmShape& shape,
                                                                   const PlanImportOptions& options);
 
+/// A model by the catalog's name or a path; nothing where it is unknown, which is reported where
+/// the plan is resolved.
+[[nodiscard]] std::optional<LlmShape> known_shape(const std::string& model,
+                                                  const PlanImportOptions& options);
+
 /// Gives a plan its machine, writes it as a scenario and loads that.
 /// @throws ScenarioError for everything that was reported before, or that the scenario breaks
 [[nodiscard]] ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,

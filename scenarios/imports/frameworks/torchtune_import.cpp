@@ -129,21 +129,35 @@ class TorchtuneReader {
     else if (name == "sgd")
       job_.training.optimizer = OptimizerKind::sgd;
     else if (name == "pagedadamw" || name == "pagedadam" || name == "pagedadamw32bit")
-      assume("paged states of the optimizer stay in the GPU as long as they fit");
+      read_paged();
     else if (name != "adamw" && name != "adam")
       in_.refuse("optimizer._component_", in_quotes(name) + " is not modelled");
     if (in_.truth({"optimizer.fused"}, false))
       job_.training.fused_kernels.add(FusedKernel::optimizer);
-    if (in_.truth({"optimizer_in_bwd"}, false))
-      in_.refuse("optimizer_in_bwd",
-                 "frees every gradient once it is applied, which is not modelled");
+    job_.training.optimizer_in_backward = in_.truth({"optimizer_in_bwd"}, false);
+  }
+
+  /// bitsandbytes keeps moments in 32 bits whatever the weights have, and updates in one kernel.
+  void read_paged() {
+    job_.training.first_moment_bytes = job_.training.second_moment_bytes = 4.0;
+    job_.training.fused_kernels.add(FusedKernel::optimizer);
+    assume("paged states of the optimizer stay in the GPU as long as they fit");
+  }
+
+  /// Saved tensors of all layers: with checkpoints, their inputs.
+  void read_offload() {
+    if (!in_.truth({"enable_activation_offloading"}, false)) return;
+    if (const auto shape = known_shape(plan_.model, options_))
+      job_.memory.offloaded_layers = shape->layers;
+    else
+      in_.refuse("enable_activation_offloading",
+                 "needs the model, whose layers are offloaded: give --model");
   }
 
   void read_memory() {
     const bool again = in_.truth({"enable_activation_checkpointing"}, false);
     job_.memory.recompute.kind = again ? RecomputeKind::full : RecomputeKind::none;
-    if (in_.truth({"enable_activation_offloading"}, false))
-      in_.refuse("enable_activation_offloading", "is not modelled for plain PyTorch");
+    read_offload();
     if (in_.truth({"fsdp_cpu_offload"}, false))
       job_.memory.offload = OffloadKind::optimizer_and_parameters;
     const std::string loss = last_piece(in_.text({"loss._component_"}));

@@ -18,11 +18,51 @@ void TuningReader::read_trained(FineTuning& fine) {
   if (parts.any()) fine.trained = parts;
 }
 
+/// LLaMA-Factory's finetuning_type: freeze, all but the last layers; parts of those alone where
+/// they are named.
+void TuningReader::read_freeze(FineTuning& fine) {
+  const int layers = in_.integer({"freeze_trainable_layers"}, -10000, 10000).value_or(2);
+  const LlmShape* const model = shape();
+  if (model == nullptr) return;
+  if (layers < 0)
+    return in_.refuse("freeze_trainable_layers",
+                      "trains the first layers below frozen ones, which is not modelled");
+  if (layers == 0 || layers > model->layers)
+    return in_.refuse(
+        "freeze_trainable_layers",
+        fmt::format("{} is none of 1 to {}, the layers of the model", layers, model->layers));
+  fine.frozen_layers = model->layers - layers;
+  EnumSet<ModelPart> parts;
+  for (const std::string& word : words_of({"freeze_trainable_modules"}))
+    if (word == "all")
+      parts.add({ModelPart::attention, ModelPart::mlp, ModelPart::router, ModelPart::experts,
+                 ModelPart::norms});
+    else if (word == "mlp")
+      parts.add({ModelPart::mlp, ModelPart::router, ModelPart::experts});
+    else if (word == "self_attn")
+      parts.add(ModelPart::attention);
+    else
+      in_.refuse("freeze_trainable_modules", in_quotes(word) + " is not modelled: mlp, self_attn");
+  if (!parts.any())
+    parts = {ModelPart::attention, ModelPart::mlp, ModelPart::router, ModelPart::experts,
+             ModelPart::norms};
+  for (const std::string& word : words_of({"freeze_extra_modules"}))
+    if (word == "lm_head")
+      parts.add(ModelPart::output);
+    else if (word == "norm")
+      parts.add(ModelPart::norms);
+    else
+      in_.refuse("freeze_extra_modules", in_quotes(word) + " is not modelled: lm_head, norm");
+  fine.trained = parts;
+}
+
 /// Whether there are adapters: by the kind, by TRL's use_peft, or because a rank is given.
 bool TuningReader::adapts() {
   const std::string kind = in_.text(keys_.adapter);
   const bool lora = kind == "lora" || kind == "qlora";
-  if (!lora && !kind.empty() && kind != "full" && kind != "none")
+  const bool freezes = kind == "freeze" && framework_ == TuningFramework::llamafactory;
+  if (freezes) read_freeze(job_.fine_tuning);
+  if (!lora && !freezes && !kind.empty() && kind != "full" && kind != "none")
     refuse(keys_.adapter, in_quotes(kind) + " is not modelled: lora, qlora, full");
   if (!kind.empty()) return lora;
   if (keys_.usual_adapter) {

@@ -289,6 +289,7 @@ void TuningReader::read_master_weights() {
   training.master_weights = MasterWeights::none;
   const bool fp16 = training.precision == Precision::fp16;
   job_.communication.gradient_dtype = fp16 ? Precision::fp16 : Precision::bf16;
+  if (kahan_) training.first_moment_bytes = 2.0 * training.first_moment();
   assume(
       fmt::format("weights, gradients and moments wholly in {}, as the model is loaded "
                   "(training.master_weights)",

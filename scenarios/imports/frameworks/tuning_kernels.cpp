@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers, recomputation and kernels of fine-tuning frameworks.
+// Recomputation and kernels of fine-tuning frameworks.
 #include <algorithm>
 #include <array>
 
@@ -11,34 +11,9 @@
 namespace foretrain::tuning {
 namespace {
 
-constexpr auto adams = std::to_array<std::string_view>(
-    {"adamw", "adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused", "adamw_torch_xla",
-     "paged_adamw", "paged_adamw_32bit", "optimi_adamw"});
-constexpr auto small_adams = std::to_array<std::string_view>(
-    {"adamw_8bit", "adamw_bnb_8bit", "adamw_torch_8bit", "paged_adamw_8bit", "ao_adamw_8bit"});
-
 constexpr auto attention_kernels = std::to_array<std::string_view>(
     {"auto", "none", "sdpa", "flash_attention_2", "flash_attn", "flash_attention", "flash", "fa2",
      "flex_attention", "flex", "xformers", "eager", "disabled", "true", "false"});
-
-/// Optimizers with other states than Adam's two: bytes of what they keep per parameter.
-struct OtherStates {
-  std::string_view name;
-  double first, second;
-};
-constexpr double four_bits = 0.5 + 4.0 / 128.0;   // torchao: a scale of 32 bits per 128
-constexpr double eight_bits = 1.0 + 4.0 / 256.0;  // bitsandbytes: one per 256
-constexpr auto other_states =
-    std::to_array<OtherStates>({{"adamw_torch_4bit", four_bits, four_bits},
-                                {"ao_adamw_4bit", four_bits, four_bits},
-                                {"rmsprop", 0.0, 4.0},
-                                {"rmsprop_bnb", 0.0, 4.0},
-                                {"rmsprop_bnb_8bit", 0.0, eight_bits},
-                                {"adagrad", 0.0, 4.0},
-                                {"lion_32bit", 4.0, 0.0},
-                                {"paged_lion_32bit", 4.0, 0.0},
-                                {"lion_8bit", eight_bits, 0.0},
-                                {"paged_lion_8bit", eight_bits, 0.0}});
 
 bool is_one_of(const auto& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -60,46 +35,22 @@ Framework importer_of(TuningFramework framework) {
 
 }  // namespace
 
-void TuningReader::read_optimizer() {
-  const std::string name = in_.text(keys_.optimizer, "adamw_torch");
-  OptimizerKind& optimizer = job_.training.optimizer;
-  if (is_one_of(small_adams, name))
-    optimizer = OptimizerKind::adam8bit;
-  else if (name == "sgd")
-    optimizer = OptimizerKind::sgd;
-  else if (name == "adafactor")
-    optimizer = OptimizerKind::adafactor;
-  else if (const auto states =
-               std::find_if(other_states.begin(), other_states.end(),
-                            [&](const OtherStates& row) { return row.name == name; });
-           states != other_states.end()) {
-    job_.training.first_moment_bytes = states->first;
-    job_.training.second_moment_bytes = states->second;
-    assume(fmt::format("{} keeps {} B per parameter and takes as long as AdamW", name,
-                       states->first + states->second));
-  } else if (name != "muon" && !is_one_of(adams, name))
-    refuse(keys_.optimizer, in_quotes(name) + " is not modelled");
-  if (name == "adamw_torch_fused" || name == "adamw_apex_fused")
-    job_.training.fused_kernels.add(FusedKernel::optimizer);
-  if (in_.truth({"adafactor"}, false)) optimizer = OptimizerKind::adafactor;
-  if (in_.truth({"use_muon"}, name == "muon")) optimizer = OptimizerKind::muon;
-  if (in_.truth({"use_adam_mini"}, false)) {
-    job_.training.second_moment_bytes = 0.0;
-    assume("Adam-mini keeps one moment per parameter and takes as long as AdamW");
-  }
-  for (const char* key : {"use_galore", "use_apollo", "use_badam"})
-    refuse_if_on({key}, "is not modelled");
-  if (!words_of({"optim_target_modules"}).empty())
-    refuse({"optim_target_modules"}, "gradients of low rank are not modelled");
+/// Saved tensors of all layers wait in host memory: with checkpoints, their inputs.
+void TuningReader::offload_activations(const Keys& keys) {
+  if (const LlmShape* const model = shape())
+    job_.memory.offloaded_layers = model->layers;
+  else
+    refuse(keys, "needs the model, whose layers are offloaded: give --model");
 }
 
 void TuningReader::read_checkpointing() {
   bool again = keys_.checkpoints || trl_;
   const std::string said = keys_.checkpointing.empty() ? "" : in_.text(keys_.checkpointing);
-  if (said == "true" || said == "false")
-    again = said == "true";
+  const bool offloaded = said == "unsloth" || said == "offload";
+  if (said == "true" || said == "false" || offloaded)
+    again = said != "false";
   else if (!said.empty())
-    refuse(keys_.checkpointing, in_quotes(said) + " is not modelled: true, false");
+    refuse(keys_.checkpointing, in_quotes(said) + " is not modelled: true, false, offload");
   if (in_.truth({"disable_gradient_checkpointing"}, false)) again = false;
   const bool silent = said.empty() && !keys_.checkpoints && !fsdp_checkpoints_;
   if (silent && trl_)
@@ -114,8 +65,14 @@ void TuningReader::read_checkpointing() {
     assume(fmt::format("no recomputation, {}'s default", keys_.title));
   job_.memory.recompute.kind =
       again || fsdp_checkpoints_ ? RecomputeKind::full : RecomputeKind::none;
-  refuse_if_on({"activation_offloading", "use_unsloth", "use_unsloth_gc", "unsloth"},
-               "is not modelled");
+  if (offloaded) offload_activations(keys_.checkpointing);
+  if (in_.truth({"use_unsloth_gc"}, false)) offload_activations({"use_unsloth_gc"});
+  const std::string away = in_.text({"activation_offloading"}, "false");
+  if (away == "true" || away == "legacy")
+    offload_activations({"activation_offloading"});
+  else if (away != "false")
+    refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
+  refuse_if_on({"use_unsloth", "unsloth"}, "is not modelled");
 }
 
 void TuningReader::read_attention() {

@@ -45,4 +45,8 @@ struct TuningKeys {
 
 [[nodiscard]] const TuningKeys& keys_of(TuningFramework framework);
 
+/// What transformers and Axolotl call an update rule with its moments and kernels; empty: they have
+/// no name for it.
+[[nodiscard]] std::string_view optimizer_name(const Training& training);
+
 }  // namespace foretrain::tuning

@@ -101,11 +101,7 @@ const LlmShape* TuningReader::shape() {
   if (options_.shape) return &*options_.shape;
   if (shape_) return &*shape_;
   if (plan_.model.empty()) return nullptr;
-  Diagnostics ignored;  // an unknown model is reported where it is resolved
-  std::vector<SourceFile> files;
-  std::vector<ResolvedValue> values;
-  CatalogContext context{options_.catalogs, ".", ignored, files, values};
-  shape_ = load_model({plan_.model, "model", {}}, context);
+  shape_ = known_shape(plan_.model, options_);
   return shape_ ? &*shape_ : nullptr;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "models/data/gradient_projection.hpp"
 #include "models/data/optimizer_states.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -49,6 +50,85 @@ TEST_CASE("optimizers: states in bytes per parameter", "[models][data][optimizer
   CHECK(muon.matrix == 4.0);
   CHECK(muon.other == 8.0);
   CHECK(optimizer_states(job_with(OptimizerKind::adafactor)).matrix == 0.0);
+}
+
+TEST_CASE("optimizers: each rule keeps as many states as its source says",
+          "[models][data][optimizer]") {
+  const auto bytes = [](OptimizerKind kind) { return optimizer_states(job_with(kind)).matrix; };
+  CHECK(bytes(OptimizerKind::lion) == 4.0);
+  CHECK(bytes(OptimizerKind::schedule_free) == 8.0);
+  CHECK(bytes(OptimizerKind::schedule_free_sgd) == 4.0);
+  CHECK(bytes(OptimizerKind::ademamix) == 12.0);
+  CHECK(bytes(OptimizerKind::adan) == 16.0);
+  CHECK(bytes(OptimizerKind::grokadamw) == 12.0);
+  CHECK(bytes(OptimizerKind::lomo) == 0.0);
+  CHECK(bytes(OptimizerKind::adalomo) == 0.0);
+  // Of eight-bit AdEMAMix three states of a byte each.
+  Job job = job_with(OptimizerKind::ademamix);
+  job.training.first_moment_bytes = job.training.second_moment_bytes = 1.0;
+  CHECK(optimizer_states(job).matrix == 3.0);
+}
+
+TEST_CASE("optimizers: in the backward pass gradients are read once", "[models][data][optimizer]") {
+  Job job = job_with(OptimizerKind::adamw);
+  const Seconds after = update(job);
+  job.training.optimizer_in_backward = true;
+  // Of 34 bytes per parameter 4 less: no norm of all gradients.
+  CHECK(update(job) / after == Approx(30.0 / 34.0).epsilon(1e-3));
+}
+
+TEST_CASE("optimizers: updates in the backward pass need gradients that can be freed",
+          "[models][rules][optimizer]") {
+  Job job = job_with(OptimizerKind::adamw, 3);
+  job.parallel.pipeline = 1;
+  job.parallel.data *= 8;
+  job.stack.memory.gradients_resident = false;
+  job.training.optimizer_in_backward = true;
+  const char* const key = "training.optimizer_in_backward";
+  CHECK_FALSE(refused(job, key));
+  job.stack.memory.gradients_resident = true;
+  CHECK(refused(job, key));
+  job.stack.memory.gradients_resident = false;
+  job.parallel.zero = 1;
+  CHECK(refused(job, key));
+  job.training.optimizer_in_backward = false;
+  job.training.optimizer = OptimizerKind::lomo;
+  CHECK(refused(job, "training.optimizer"));
+  const auto broken = broken_batch_rules(job);
+  CHECK(std::any_of(broken.begin(), broken.end(), [](const Infeasible& reason) {
+    return reason.rule == "one-microbatch-in-backward";
+  }));
+}
+
+TEST_CASE("GaLore: moments and projectors of each matrix, counted", "[models][data][optimizer]") {
+  Job job = job_with(OptimizerKind::adamw, 0);
+  job.parallel = {};
+  job.training.projection = {.kind = ProjectionKind::galore, .rank = 128};
+  FormCounts one{};
+  one[form_index({})] = 1;
+  const ProjectedStates states = projected_states(job, one, false);
+  // Llama-2-70B: queries and their output 8192 x 8192, keys and values 1024 x 8192, gate, up and
+  // down 28672 x 8192.
+  const double h = 8192.0;
+  CHECK(states.matrices == 2 * h * h + 2 * 1024 * h + 3 * 28672 * h);
+  CHECK(states.moments == 128.0 * (4 * h + 3 * 28672));
+  CHECK(states.projectors == 128.0 * (2 * h + 2 * 1024 + 3 * h));
+  CHECK(states.saved(8.0, 4.0) ==
+        8.0 * (states.matrices - states.moments) - 4.0 * states.projectors);
+  job.training.projection.parts = {ModelPart::mlp};
+  CHECK(projected_states(job, one, false).matrices == 3 * 28672 * h);
+  // Rarer decompositions cost less, random projections none of them.
+  const Seconds often = projection_time(job, one);
+  job.training.projection.gap *= 10;
+  const Seconds rare = projection_time(job, one);
+  CHECK(rare < often);
+  // Of gate, up and down: 6 m n^2 + 20 n^3 FLOPs each, a 200th less a 2000th of them.
+  const double flops = 3.0 * (6.0 * 28672 * h * h + 20.0 * h * h * h);
+  CHECK((often - rare).value() == Approx(flops / 0.43e12 * 0.9 / 200.0));
+  job.training.projection.kind = ProjectionKind::apollo;
+  CHECK(projection_time(job, one) < rare);
+  job.parallel.zero = 3;
+  CHECK(refused(job, "training.gradient_projection"));
 }
 
 TEST_CASE("optimizers: fewer bytes of states are a faster update", "[models][data][optimizer]") {

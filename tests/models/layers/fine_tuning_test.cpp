@@ -54,6 +54,49 @@ bool breaks(const Job& job, const std::string& rule) {
 
 }  // namespace
 
+TEST_CASE("the first layers frozen: forward alone, no states, nothing kept", "[fine-tuning]") {
+  Job job = one_gpu_each();
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  job.fine_tuning.trained = {ModelPart::attention, ModelPart::mlp, ModelPart::norms};
+  const MemoryBytes all = at_peak(job);
+  const StepCosts usual = step_costs(job, layout);
+  const StepFlops work = job_flops(job, RecomputeKind::none, AttentionFlops::full);
+  job.fine_tuning.frozen_layers = 60;
+  const MemoryBytes upper = at_peak(job);
+  CHECK(upper[MemoryItem::mlp] == Approx(all[MemoryItem::mlp] / 4.0));
+  CHECK(upper[MemoryItem::dense_optimizer] / all[MemoryItem::dense_optimizer] ==
+        Approx(0.25).epsilon(1e-4));
+  const StepCosts costs = step_costs(job, layout);
+  const auto& layer = costs.pieces[static_cast<std::size_t>(PieceKind::layer)];
+  const PieceKind frozen = layer_piece({.frozen = true});
+  CHECK(layer_of(frozen)->frozen);
+  CHECK(piece_name(frozen) == "frozen layer");
+  const auto& below = costs.pieces[static_cast<std::size_t>(frozen)];
+  CHECK(below.forward.total() == layer.forward.total());
+  CHECK(below.backward().total() == Seconds{});
+  // 60 backward passes of layers less.
+  CHECK((usual.chunks[0].backward().total() - costs.chunks[0].backward().total()) /
+            (60.0 * layer.backward().total()) ==
+        Approx(1.0));
+  CHECK(costs.chunks[0].forward.total() / usual.chunks[0].forward.total() == Approx(1.0));
+  CHECK(step_time(job, layout).time < 0.75 * step_time(one_gpu_each(), layout).time);
+  CHECK(job_flops(job, RecomputeKind::none, AttentionFlops::full).model < 0.6 * work.model);
+  CHECK(job_parameters(job).trained * 4 < job_parameters(one_gpu_each()).trained);
+}
+
+TEST_CASE("no gradient goes through frozen layers to what is below", "[fine-tuning]") {
+  Job job = one_gpu_each();
+  job.fine_tuning.frozen_layers = 4;
+  CHECK_FALSE(job.fine_tuning.trains(ModelPart::embedding));
+  CHECK_FALSE(breaks(job, "nothing-below-frozen-layers"));
+  job.model.tied_embeddings = true;
+  CHECK(breaks(job, "nothing-below-frozen-layers"));
+  job.fine_tuning.trained = {ModelPart::attention};
+  CHECK_FALSE(breaks(job, "nothing-below-frozen-layers"));
+  job.fine_tuning.frozen_layers = 81;
+  CHECK(breaks(job, "layers-exist"));
+}
+
 TEST_CASE("adapters have rank times the sides of what they stand beside", "[fine-tuning]") {
   // h = 8192, 64 query heads and 8 key-value heads of 128, f = 28672, 80 layers.
   const auto count = [](EnumSet<AdapterTarget> targets) {

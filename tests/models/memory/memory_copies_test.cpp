@@ -3,6 +3,7 @@
 // of CUDA graphs.
 #include <catch2/catch.hpp>
 
+#include "models/data/gradient_projection.hpp"
 #include "models/grid/process_grid.hpp"
 #include "tests/models/layers/moe_jobs.hpp"
 #include "tests/models/memory/memory_jobs.hpp"
@@ -41,6 +42,62 @@ TEST_CASE("kernels that put routed rows back keep no results of the experts", "[
   job.memory.fused_permutation = false;
   job.communication.expert_dispatch = ExpertDispatch::fused;
   CHECK(activation_model(job).of({LayerKind::moe}).kept.expert_combined == 0.0);
+}
+
+TEST_CASE("weights updated in the backward pass have one gradient at a time", "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel = {};
+  job.stack.memory.gradients_resident = false;
+  job.stack.memory.step_copies = 1.0;
+  job.training.global_batch = 1;
+  job.training.master_weights = MasterWeights::none;
+  job.training.optimizer_in_backward = true;
+  const auto at = [&](MemoryPhase phase, MemoryItem item) {
+    return row(account(job), phase, item);
+  };
+  // Gate, up and down are 28672 x 8192 each; of a foreach step a moment of that is copied.
+  const double matrix = 28672.0 * 8192.0;
+  CHECK(at(MemoryPhase::backward_layer, MemoryItem::dense_gradients) == 2.0 * matrix);
+  CHECK(at(MemoryPhase::optimizer, MemoryItem::step_copies) == 2.0 * matrix);
+  CHECK(at(MemoryPhase::forward_loss, MemoryItem::dense_gradients) == 0.0);
+  // The output projection is updated first, beside all that layers keep.
+  CHECK(at(MemoryPhase::backward_output, MemoryItem::step_copies) == 2.0 * 128256.0 * 8192.0);
+  job.model.tied_embeddings = true;  // its gradient waits for the embedding's
+  CHECK(at(MemoryPhase::backward_layer, MemoryItem::dense_gradients) ==
+        2.0 * (matrix + 128256.0 * 8192.0));
+  job.model.tied_embeddings = false;
+  const double narrow = account(job).allocated;
+  CHECK(memory_need(job, stage_layout(job.model, job.parallel)).peak.value() ==
+        Approx(account(job).device));
+  job.training.optimizer_in_backward = false;
+  CHECK(account(job).allocated > narrow);
+}
+
+TEST_CASE("of FSDP a unit's shard of gradients is there at a time", "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel = {};
+  job.parallel.data = 8;
+  job.parallel.zero = 3;
+  job.stack.memory.gradients_resident = false;
+  job.training.optimizer = OptimizerKind::lomo;
+  const double per = parameter_bytes(job).gradient;
+  const double layer = activation_model(job).trained.of({}).dense;
+  CHECK(row(account(job), MemoryPhase::backward_layer, MemoryItem::dense_gradients) ==
+        Approx(per * layer / 8.0));
+}
+
+TEST_CASE("GaLore keeps moments of low rank beside the master weights", "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel = {};
+  job.parallel.data = 8;
+  const auto states = [&] {
+    return row(account(job), MemoryPhase::optimizer, MemoryItem::dense_optimizer);
+  };
+  const double full = states();
+  job.training.projection.kind = ProjectionKind::galore;
+  FormCounts layers{};
+  layers[form_index({})] = 12;
+  CHECK(full - states() == Approx(projected_states(job, layers, false).saved(8.0, 4.0)));
 }
 
 TEST_CASE(

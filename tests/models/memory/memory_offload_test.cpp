@@ -76,6 +76,50 @@ TEST_CASE("layers whose saved tensors are offloaded keep a window of two layers"
   CHECK(stage.to_device == stage.to_host);
 }
 
+TEST_CASE("offloaded inputs of layers that are made again leave a window of two",
+          "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel.pipeline = 1;
+  job.parallel.data = 8;
+  job.memory.recompute.kind = RecomputeKind::full;
+  const StageAccount none = account(job);
+  const double input = activation_model(job).layer_input;
+  const auto phase = MemoryPhase::backward_layer;
+  job.memory.offloaded_layers = job.model.layers;
+  const StageAccount all = account(job);
+  CHECK(row(all, phase, MemoryItem::layer_inputs) == 0.0);
+  CHECK(row(all, phase, MemoryItem::offload_window) == Approx(2.0 * input));
+  CHECK(all.host == Approx(12.0 * input));
+  CHECK(all.to_host == Approx(12.0 * input * job.microbatches()));
+  CHECK(all.allocated < none.allocated);
+  job.memory.offloaded_layers = 5;
+  CHECK(row(account(job), phase, MemoryItem::layer_inputs) == Approx(7.0 * input));
+  // Of groups of three layers the first two begin inside of five.
+  job.memory.recompute.layers = 3;
+  CHECK(row(account(job), phase, MemoryItem::layer_inputs) == Approx(2.0 * input));
+  CHECK(account(job).host == Approx(2.0 * input));
+  // Blocks: three layers made again, two more kept whole, all five away.
+  job.memory.recompute.method = RecomputeMethod::block;
+  const double layer = activation_model(job).of({}).kept.total();
+  CHECK(account(job).host == Approx(3.0 * input + 2.0 * layer));
+}
+
+TEST_CASE("more offloaded layers never take more memory", "[models][memory][property]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel.pipeline = 1;
+  job.parallel.data = 8;
+  job.memory.recompute.kind = GENERATE(RecomputeKind::none, RecomputeKind::full);
+  job.memory.recompute.method = GENERATE(RecomputeMethod::uniform, RecomputeMethod::block);
+  job.memory.recompute.layers = GENERATE(1, 4);
+  double previous = 1e300;
+  for (const int layers : {4, 6, 8, 12}) {
+    job.memory.offloaded_layers = layers;
+    CAPTURE(layers);
+    CHECK(account(job).allocated <= previous * (1.0 + 1e-12));
+    previous = account(job).allocated;
+  }
+}
+
 TEST_CASE("deferred gradients of the output layer wait on the last stage only",
           "[models][memory]") {
   Job job = testing::llama3_70b_cut();

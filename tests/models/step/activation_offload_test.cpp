@@ -83,7 +83,19 @@ TEST_CASE("the first layers' copies are spread over all layers' kernels", "[mode
   const Bytes all = ActivationOffload{job}.of_layer({});
   job.memory.offloaded_layers = job.model.layers / 4;
   CHECK(ActivationOffload{job}.of_layer({}) / all == Approx(0.25));
-  CHECK(ActivationOffload{job}.of_layer({.recomputed = true}) == Bytes{});
+}
+
+TEST_CASE("a layer that is made again sends its input alone", "[models][step]") {
+  Job job = test::llama2_70b_job();
+  job.memory.recompute.kind = RecomputeKind::full;
+  job.memory.offloaded_layers = job.model.layers;
+  const auto bytes = [&] { return ActivationOffload{job}.of_layer({.recomputed = true}).value(); };
+  const double input = activation_model(job).layer_input;
+  CHECK(bytes() == input);
+  job.memory.recompute.layers = 4;  // one input for four layers
+  CHECK(bytes() == input / 4.0);
+  job.memory.offloaded_layers = job.model.layers / 2;
+  CHECK(bytes() == input / 8.0);
 }
 
 TEST_CASE("offloading over a link that nobody knows is refused by name", "[models][rules]") {

@@ -85,6 +85,7 @@ class TuningReader {
 
   // tuning_adapter.cpp
   void read_trained(FineTuning& fine);
+  void read_freeze(FineTuning& fine);
   [[nodiscard]] bool adapts();
   /// How the base rests, by switches and bits alone.
   FrozenFormat stated_format(bool quantised);
@@ -101,9 +102,16 @@ class TuningReader {
   void read_generation();
   void read_token_loss();
 
-  // tuning_kernels.cpp
+  // tuning_optimizer.cpp
   void read_optimizer();
+  [[nodiscard]] std::string optimizer_argument(const char* name);
+  void read_projection(ProjectionKind kind);
+  void read_factory_projection();
+  void read_projected(const Keys& keys);
+
+  // tuning_kernels.cpp
   void read_checkpointing();
+  void offload_activations(const Keys& keys);
   void read_attention();
   void read_fused_kernels();
   [[nodiscard]] bool compiles();
@@ -124,6 +132,7 @@ class TuningReader {
   bool deepspeed_ = false;
   std::string trainer_;  ///< sft, dpo, grpo ...; empty: next tokens
   bool trl_ = false;     ///< TRL's arguments, since its defaults are others than the Trainer's
+  bool kahan_ = false;   ///< 16-bit weights are updated with what rounding lost of them
   std::optional<LlmShape> shape_;
   std::optional<int> micro_, accumulation_;  ///< as the files say them
 };
