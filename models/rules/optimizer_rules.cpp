@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "models/grid/process_grid.hpp"
 #include "models/rules/internal/reasons.hpp"
 
 namespace foretrain {
@@ -36,7 +37,7 @@ void refuse_in_backward(const Job& job, Reasons& reasons) {
                             "backward pass",
                             job.stack.name),
                 "training.optimizer_in_backward: false");
-  if (plan.data * plan.context > 1 && plan.zero < 2)
+  if (plan.zero < 2 && ProcessGrid{plan}.group(GroupKind::data_context).ranks() > 1)
     refuse_here(
         "updates in the backward pass of replicas that sum whole gradients (DDP, ZeRO-1) "
         "are not modelled: buckets hold gradients until the step",

@@ -70,6 +70,14 @@ TEST_CASE("keys of fine-tuning are read and written", "[scenarios][fine-tuning]"
   CHECK(fine_tuning_keys().text(FineTuning{}).empty());
 }
 
+TEST_CASE("frozen layers are read and written", "[scenarios][fine-tuning]") {
+  FineTuning tuning;
+  tuning.frozen_layers = 24;
+  const std::string text = fine_tuning_keys().text(tuning);
+  CHECK(text == "fine_tuning:\n  frozen_layers: 24\n");
+  CHECK(load_scenario_text(scenario(text), "t.yaml", ".", {}).job.fine_tuning == tuning);
+}
+
 TEST_CASE("keys that decide nothing are refused at their line", "[scenarios][fine-tuning]") {
   CHECK(has(complaint(scenario("fine_tuning: {rank: 8}\n")), "no effect without adapters"));
   CHECK(has(complaint(scenario("fine_tuning: {expert_adapters: shared}\n")),

@@ -115,6 +115,22 @@ TEST_CASE("a torchtune configuration names its model by its builder", "[scenario
   CHECK(torchtune_models("torchtune.models.llama2.llama2_7b") == Names{"llama2-7b"});
 }
 
+TEST_CASE("torchtune's recipe of little memory: steps in the backward pass, inputs in host memory",
+          "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 1;
+  std::string text = changed(torchtune, "lora_llama3_1_8b", "llama3_1_8b");
+  text = changed(text, "torch.optim.AdamW, fused: True", "bitsandbytes.optim.PagedAdamW");
+  text = changed(text, "activation_offloading: False", "activation_offloading: True");
+  const Job job =
+      launched(Framework::torchtune,
+               changed(text, "gradient_accumulation_steps: 8", "optimizer_in_bwd: True"), options);
+  CHECK(job.training.optimizer_in_backward);
+  CHECK(job.training.first_moment() == 4.0);  // whatever the weights have
+  CHECK(job.memory.offloaded_layers == 32);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+}
+
 TEST_CASE("what torchtune does and is not modelled is refused by name", "[scenarios][import]") {
   PlanImportOptions options;
   options.gpus = 8;
@@ -123,8 +139,6 @@ TEST_CASE("what torchtune does and is not modelled is refused by name", "[scenar
   };
   CHECK(said("compile: False", "turbo: on").find("run:26:8: turbo: is not known here") !=
         std::string::npos);
-  CHECK(said("activation_offloading: False", "activation_offloading: True")
-            .find("enable_activation_offloading: is not modelled") != std::string::npos);
   CHECK(said("max_seq_len: 2048", "max_seq_len: null").find("tokenizer.max_seq_len: is not set") !=
         std::string::npos);
   CHECK(said("lora_llama3_1_8b", "lora_phi3_mini")

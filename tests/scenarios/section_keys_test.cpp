@@ -74,6 +74,8 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.precision = Precision::fp8;
   training.optimizer = OptimizerKind::muon;
   training.newton_schulz_steps = 8;
+  training.optimizer_in_backward = true;
+  training.projection = {ProjectionKind::apollo, 64, 50, {ModelPart::mlp}};
   training.master_weights = MasterWeights::none;
   training.master_bytes = 2.0;
   training.first_moment_bytes = 1.0;
@@ -98,6 +100,8 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   check_says_all(training_keys(), text, "");
   CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B, "
                   "decoupled_gradients: true}\n") != std::string::npos);
+  CHECK(text.find("  gradient_projection: {kind: apollo, rank: 64, gap: 50, parts: [mlp]}\n") !=
+        std::string::npos);
   CHECK(text.find("  cuda_graphs: [attention, moe-router]\n") != std::string::npos);
   CHECK(text.find("  fused_kernels: [norm, linear-loss]\n") != std::string::npos);
   const std::string library =

@@ -2,6 +2,7 @@
 #include "scenarios/imports/frameworks/internal/python_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <memory>
@@ -145,7 +146,60 @@ class PythonReader {
     return !too_deep_;
   }
 
+  /// False: too deep.
+  bool read_calls(std::vector<PythonCall>& result) {
+    std::vector<int> branches;  // columns of those around a statement
+    for (const PythonLine& line : lines_) {
+      const std::string& first = line.front().text;
+      while (!branches.empty() && line.front().column <= branches.back()) branches.pop_back();
+      if (is_branch(line)) branches.push_back(line.front().column);
+      if (std::find(no_values.begin(), no_values.end(), first) != no_values.end()) continue;
+      std::size_t at = value_begin(line);
+      const bool named = at == 2 && line[0].kind == PythonToken::Kind::name;
+      if (first == "return") at = 1;
+      if (at >= line.size()) continue;
+      YamlNode value = sum(line, at, globals_);
+      gather(value, !branches.empty(), result);
+      if (named && branches.empty() && at >= line.size())
+        globals_[first] = std::move(value);
+      else if (named)
+        globals_.erase(first);
+    }
+    return !too_deep_;
+  }
+
  private:
+  /// Statements without a value of their own.
+  static constexpr std::array<std::string_view, 17> no_values{
+      "def",  "class", "import", "from", "if",   "elif",   "else",   "for",    "while",
+      "with", "try",   "except", "@",    "pass", "assert", "global", "finally"};
+
+  static bool is_branch(const PythonLine& line) {
+    const std::string& first = line.front().text;
+    if (first == "if" && line.size() > 1 && line[1].text == "__name__") return false;
+    return first == "if" || first == "elif" || first == "else" || first == "for" ||
+           first == "while" || first == "except";
+  }
+
+  /// Behind the first `=` outside of brackets; the statement's begin where it has none.
+  static std::size_t value_begin(const PythonLine& line) {
+    int depth = 0;
+    for (std::size_t at = 0; at < line.size(); ++at) {
+      const std::string& text = line[at].text;
+      if (line[at].kind != PythonToken::Kind::sign) continue;
+      if (text == "(" || text == "[" || text == "{") ++depth;
+      if (text == ")" || text == "]" || text == "}") --depth;
+      if (depth == 0 && text == "=") return at + 1;
+    }
+    return 0;
+  }
+
+  static void gather(const YamlNode& node, bool conditional, std::vector<PythonCall>& result) {
+    if (node.is_map() && !node.text.empty()) result.push_back({node, conditional});
+    for (const YamlNode& item : node.items) gather(item, conditional, result);
+    for (const YamlEntry& entry : node.entries) gather(entry.value, conditional, result);
+  }
+
   void find_functions() {
     for (std::size_t i = 0; i < lines_.size(); ++i)
       if (lines_[i].size() > 2 && lines_[i][0].text == "def" && lines_[i][0].column == 1)
@@ -376,21 +430,44 @@ class PythonReader {
 
 }  // namespace
 
-std::optional<std::map<std::string, YamlNode>> python_configurations(const std::string& text,
-                                                                     const std::string& name,
-                                                                     Diagnostics& diagnostics) {
+namespace {
+
+/// What `read` makes of a text that is short and flat enough.
+template <class Result, class Read>
+std::optional<Result> read_python(const std::string& text, const std::string& name,
+                                  Diagnostics& diagnostics, const Read& read) {
   const Mark top{std::make_shared<const std::string>(name), 1, 1};
   if (text.size() > most_python_bytes) {
     diagnostics.add(top, "", "is longer than 1 MiB");
     return std::nullopt;
   }
-  std::map<std::string, YamlNode> result;
-  if (!PythonReader(PythonLines(text).take(), name).read(result)) {
+  PythonReader reader(PythonLines(text).take(), name);
+  Result result;
+  if (!read(reader, result)) {
     diagnostics.add(top, "",
                     fmt::format("is nested more than {} deep, or grows too large", deepest_python));
     return std::nullopt;
   }
   return result;
+}
+
+}  // namespace
+
+std::optional<std::map<std::string, YamlNode>> python_configurations(const std::string& text,
+                                                                     const std::string& name,
+                                                                     Diagnostics& diagnostics) {
+  return read_python<Names>(text, name, diagnostics, [](PythonReader& reader, Names& result) {
+    return reader.read(result);
+  });
+}
+
+std::optional<std::vector<PythonCall>> python_calls(const std::string& text,
+                                                    const std::string& name,
+                                                    Diagnostics& diagnostics) {
+  using Calls = std::vector<PythonCall>;
+  return read_python<Calls>(text, name, diagnostics, [](PythonReader& reader, Calls& result) {
+    return reader.read_calls(result);
+  });
 }
 
 }  // namespace foretrain

@@ -12,6 +12,7 @@
 
 #include "scenarios/imports/frameworks/internal/factory_keys.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
+#include "scenarios/imports/frameworks/internal/tuning_python.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
@@ -218,7 +219,11 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
   TuningFiles files;
   files.root.kind = YamlNode::Kind::map;
   files.root.mark = {std::make_shared<const std::string>(source.name), 1, 1};
-  if (is_launch(source)) {
+  if (is_tuning_python(source)) {
+    auto script = tuning_python(source, files.assumed, diagnostics);
+    if (script) files.root = std::move(*script);
+    for (const auto& [name, text] : options.beside) add_file(text, name, files, diagnostics);
+  } else if (is_launch(source)) {
     add_launch(source, options, files, diagnostics);
   } else {
     add_file(source.text, source.name, files, diagnostics);

@@ -15,6 +15,13 @@ constexpr auto attention_kernels = std::to_array<std::string_view>(
     {"auto", "none", "sdpa", "flash_attention_2", "flash_attn", "flash_attention", "flash", "fa2",
      "flex_attention", "flex", "xformers", "eager", "disabled", "true", "false"});
 
+/// What a library puts in by default.
+FusedKernels library_kernels(std::string_view name) {
+  for (const KernelLibrary& library : kernel_libraries)
+    if (library.name == name) return library.kernels;
+  return {};
+}
+
 bool is_one_of(const auto& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -72,7 +79,7 @@ void TuningReader::read_checkpointing() {
     offload_activations({"activation_offloading"});
   else if (away != "false")
     refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
-  refuse_if_on({"use_unsloth", "unsloth"}, "is not modelled");
+  if (in_.truth({"use_unsloth"}, false)) offload_activations({"use_unsloth"});
 }
 
 void TuningReader::read_attention() {
@@ -104,6 +111,7 @@ void TuningReader::read_fused_kernels() {
     if (on) fused.add(kernel);
   };
   const auto on = [&](const Keys& keys, bool usual) { return in_.truth(keys, usual); };
+  if (on({"use_unsloth", "unsloth"}, false)) fused.add(library_kernels("unsloth"));
   const bool plain_loss = job_.fine_tuning.objective == Objective::next_token;
   const bool liger =
       on({"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"}, false);

@@ -146,13 +146,13 @@ std::optional<bool> whole_part(const EnumSet<AdapterTarget>& found,
 
 std::string_view optimizer_name(const Training& training) {
   const bool fused = training.fused_kernels.has(FusedKernel::optimizer);
+  const double first = training.first_moment_bytes.value_or(0.0);
+  const double second = training.second_moment_bytes.value_or(0.0);
   const auto is_said = [&](const NamedOptimizer& row) {
-    const auto moment = row.moment > 0.0 ? std::optional(row.moment) : std::nullopt;
     const bool kernels =
         training.optimizer != Rule::adamw || (row.kernels == Kernels::fused) == fused;
     return row.kind == training.optimizer && row.projection == ProjectionKind::none && kernels &&
-           row.kernels != Kernels::kahan && training.first_moment_bytes == moment &&
-           training.second_moment_bytes == moment;
+           row.kernels != Kernels::kahan && first == row.moment && second == row.moment;
   };
   const auto* const row = std::find_if(named_optimizers.begin(), named_optimizers.end(), is_said);
   return row == named_optimizers.end() ? std::string_view() : row->name;

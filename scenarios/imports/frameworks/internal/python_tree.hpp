@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -18,5 +19,17 @@ namespace foretrain {
 /// Nothing after reporting a text that is too long or too deep.
 [[nodiscard]] std::optional<std::map<std::string, YamlNode>> python_configurations(
     const std::string& text, const std::string& name, Diagnostics& diagnostics);
+
+/// A call somewhere in a text.
+struct PythonCall {
+  YamlNode call;             ///< as above
+  bool conditional = false;  ///< in a branch or a loop: whether it runs is not known
+};
+
+/// All calls in Python that builds what it trains, in order, with variables that statements before
+/// them set outside of branches; calls within calls follow those around them.
+[[nodiscard]] std::optional<std::vector<PythonCall>> python_calls(const std::string& text,
+                                                                  const std::string& name,
+                                                                  Diagnostics& diagnostics);
 
 }  // namespace foretrain

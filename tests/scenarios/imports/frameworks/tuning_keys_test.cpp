@@ -158,9 +158,113 @@ TEST_CASE("optimizers are known by their whole names", "[scenarios][fine-tuning]
   CHECK(kind("adamw_torch_fused") == OptimizerKind::adamw);
   CHECK(kind("paged_adamw_8bit") == OptimizerKind::adam8bit);
   CHECK(kind("adafactor") == OptimizerKind::adafactor);
-  for (const char* name : {"lomo", "apollo_adamw", "galore_adamw", "apollo_adamw"})
+  CHECK(kind("schedule_free_adamw") == OptimizerKind::schedule_free);
+  CHECK(kind("grokadamw") == OptimizerKind::grokadamw);
+  for (const char* name : {"came_pytorch", "q_galore_adamw8bit", "lomo_layerwise", "dion_8bit"})
     CHECK(has(refusal_of(Framework::axolotl, std::string(axolotl) + "optimizer: " + name + "\n"),
               "is not modelled"));
+}
+
+TEST_CASE("optimizers keep states as their libraries type them", "[scenarios][fine-tuning]") {
+  const auto states = [](const char* name) {
+    const Training training =
+        job_of(Framework::transformers, std::string(trl) + "optim: " + name + "\n").training;
+    return std::pair{training.first_moment(), training.second_moment()};
+  };
+  const double eight = 1.0 + 4.0 / 256.0;
+  CHECK(states("paged_adamw_32bit") == std::pair{4.0, 4.0});
+  CHECK(states("ademamix_8bit") == std::pair{eight, eight});
+  CHECK(states("lion_8bit") == std::pair{eight, eight});
+  const std::string pure =
+      "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\n"
+      "finetuning_type: full\nper_device_train_batch_size: 1\n"
+      "gradient_accumulation_steps: 1\npure_bf16: true\n";
+  const auto narrow = [&](const char* name) {
+    return job_of(Framework::llamafactory, pure + "optim: " + name + "\n").training;
+  };
+  CHECK(narrow("adamw_torch").first_moment() == 2.0);
+  CHECK(narrow("stable_adamw").first_moment() == 4.0);  // with what rounding lost
+  CHECK(narrow("lomo").steps_in_backward());
+}
+
+TEST_CASE("GaLore and APOLLO: rank, gap and parts of the layers", "[scenarios][fine-tuning]") {
+  const std::string factory =
+      "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\n"
+      "finetuning_type: full\npure_bf16: true\n"
+      "per_device_train_batch_size: 1\ngradient_accumulation_steps: 1\n";
+  const Training galore = job_of(Framework::llamafactory,
+                                 factory +
+                                     "use_galore: true\ngalore_rank: 64\ngalore_layerwise: true\n"
+                                     "galore_target: mlp,self_attn\n")
+                              .training;
+  CHECK(galore.projection == GradientProjection{.kind = ProjectionKind::galore, .rank = 64});
+  CHECK(galore.optimizer_in_backward);
+  const auto projection = [&](const std::string& keys) {
+    return job_of(Framework::llamafactory, factory + keys).training.projection;
+  };
+  CHECK(projection("use_apollo: true\n").kind == ProjectionKind::apollo);
+  CHECK(projection("use_apollo: true\n").rank == 16);
+  CHECK(projection("use_galore: true\ngalore_target: mlp\n").parts ==
+        EnumSet<ModelPart>{ModelPart::mlp, ModelPart::experts});
+  CHECK(has(
+      refusal_of(Framework::llamafactory, factory + "use_galore: true\ngalore_target: q_proj\n"),
+      "some matrices of attention"));
+  CHECK(has(
+      refusal_of(Framework::llamafactory, factory + "use_galore: true\ngalore_proj_type: full\n"),
+      "'full' is not modelled"));
+  const std::string trainer = std::string(trl) + "optim: galore_adamw_8bit\n";
+  const Training named =
+      job_of(Framework::transformers, trainer +
+                                          "optim_target_modules: ['.*.attn.*', '.*.mlp.*']\n"
+                                          "optim_args: rank=32, update_proj_gap=100, scale=2\n")
+          .training;
+  CHECK(named.optimizer == OptimizerKind::adam8bit);
+  CHECK(named.projection ==
+        GradientProjection{.kind = ProjectionKind::galore, .rank = 32, .gap = 100});
+  CHECK(has(refusal_of(Framework::transformers, trainer), "optim_target_modules: is missing"));
+  CHECK(has(refusal_of(Framework::transformers,
+                       trainer + "optim_target_modules: all-linear\noptim_args: rank=many\n"),
+            "rank=many is no whole number"));
+}
+
+TEST_CASE("checkpoints that wait in host memory are offloaded layers", "[scenarios][fine-tuning]") {
+  const auto away = [](Framework framework, const std::string& text) {
+    return job_of(framework, text).memory.offloaded_layers;
+  };
+  const std::string tuned = std::string(axolotl);
+  const int layers = job_of(Framework::axolotl, tuned).model.layers;
+  CHECK(away(Framework::axolotl, tuned + "gradient_checkpointing: offload\n") == layers);
+  CHECK(away(Framework::axolotl, tuned + "activation_offloading: true\n") == layers);
+  CHECK(away(Framework::axolotl, tuned + "activation_offloading: false\n") == 0);
+  CHECK(has(refusal_of(Framework::axolotl, tuned + "activation_offloading: disk\n"),
+            "'disk' is not modelled"));
+  const std::string factory = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\n";
+  CHECK(away(Framework::llamafactory, factory + "use_unsloth_gc: true\n") == 36);
+  const Job unsloth = job_of(Framework::llamafactory, factory + "use_unsloth: true\n");
+  CHECK(unsloth.memory.offloaded_layers == 36);
+  CHECK(unsloth.training.fused_kernels.has(FusedKernel::lora));
+}
+
+TEST_CASE("LLaMA-Factory's freeze trains the last layers", "[scenarios][fine-tuning]") {
+  const std::string factory =
+      "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\n"
+      "finetuning_type: freeze\n";
+  const FineTuning fine = job_of(Framework::llamafactory, factory).fine_tuning;
+  CHECK(fine.frozen_layers == 34);
+  CHECK(fine.trains(ModelPart::experts));
+  CHECK_FALSE(fine.trains(ModelPart::output));
+  const FineTuning some = job_of(Framework::llamafactory, factory +
+                                                              "freeze_trainable_layers: 8\n"
+                                                              "freeze_trainable_modules: mlp\n"
+                                                              "freeze_extra_modules: lm_head\n")
+                              .fine_tuning;
+  CHECK(some.frozen_layers == 28);
+  CHECK_FALSE(some.trains(ModelPart::attention));
+  CHECK(some.trains(ModelPart::output));
+  CHECK(has(refusal_of(Framework::llamafactory, factory + "freeze_trainable_layers: -2\n"),
+            "first layers below frozen ones"));
+  CHECK(has(refusal_of(Framework::llamafactory, factory + "freeze_extra_modules: embed_tokens\n"),
+            "'embed_tokens' is not modelled"));
 }
 
 TEST_CASE("torch.compile is the profile of compiled kernels", "[scenarios][fine-tuning]") {

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Python scripts of fine-tuning: Unsloth (unsloth/models/loader.py, llama.py: from_pretrained,
+// get_peft_model), transformers, PEFT, TRL.
+#include "scenarios/imports/frameworks/internal/tuning_python.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "scenarios/imports/frameworks/internal/python_tree.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
+
+namespace foretrain::tuning {
+namespace {
+
+/// A call whose arguments are read, by the end of its name.
+struct KnownCall {
+  std::string_view end;
+  std::string_view trainer = {};  ///< what it says of the objective
+  bool loads = false;             ///< a model
+  bool trains = false;            ///< its name alone, or its arguments, begin a training
+  bool unsloth = false;
+};
+
+constexpr auto known_calls = std::to_array<KnownCall>({
+    {.end = "FastLanguageModel.from_pretrained", .loads = true, .unsloth = true},
+    {.end = "FastModel.from_pretrained", .loads = true, .unsloth = true},
+    {.end = "AutoModelForCausalLM.from_pretrained", .loads = true},
+    {.end = "FastLanguageModel.get_peft_model", .unsloth = true},
+    {.end = "FastModel.get_peft_model", .unsloth = true},
+    {.end = "LoraConfig"},
+    {.end = "BitsAndBytesConfig"},
+    {.end = "SFTTrainer", .trainer = "sft", .trains = true},
+    {.end = "UnslothTrainer", .trainer = "sft", .trains = true},
+    {.end = "DPOTrainer", .trainer = "dpo", .trains = true},
+    {.end = "ORPOTrainer", .trainer = "orpo", .trains = true},
+    {.end = "KTOTrainer", .trainer = "kto", .trains = true},
+    {.end = "GRPOTrainer", .trainer = "grpo", .trains = true},
+    {.end = "RewardTrainer", .trainer = "reward", .trains = true},
+    {.end = "SFTConfig"},
+    {.end = "DPOConfig"},
+    {.end = "ORPOConfig"},
+    {.end = "KTOConfig"},
+    {.end = "GRPOConfig"},
+    {.end = "RewardConfig"},
+    {.end = "UnslothTrainingArguments"},
+    {.end = "TrainingArguments"},
+});
+
+/// Towers for pictures beside the model.
+constexpr auto other_models = std::to_array<std::string_view>(
+    {"FastVisionModel.from_pretrained", "AutoModelForVision2Seq.from_pretrained",
+     "AutoModelForImageTextToText.from_pretrained"});
+
+/// Arguments that are objects of the script, or read where they are made.
+constexpr auto object_arguments = std::to_array<std::string_view>({"model",
+                                                                   "tokenizer",
+                                                                   "processing_class",
+                                                                   "train_dataset",
+                                                                   "eval_dataset",
+                                                                   "args",
+                                                                   "data_collator",
+                                                                   "compute_metrics",
+                                                                   "callbacks",
+                                                                   "formatting_func",
+                                                                   "peft_config",
+                                                                   "quantization_config",
+                                                                   "reward_funcs",
+                                                                   "ref_model",
+                                                                   "optimizers",
+                                                                   "preprocess_logits_for_"
+                                                                   "metrics",
+                                                                   "token",
+                                                                   "use_auth_token",
+                                                                   "random_state",
+                                                                   "loftq_config",
+                                                                   "task_type",
+                                                                   "fast_inference",
+                                                                   "gpu_memory_utilization",
+                                                                   "fix_tokenizer",
+                                                                   "trust_remote_code",
+                                                                   "cache_dir",
+                                                                   "local_files_only",
+                                                                   "attn_implementation_kwargs",
+                                                                   "use_cache",
+                                                                   "low_cpu_mem_usage",
+                                                                   "max_lora_rank",
+                                                                   "device_map"});
+
+/// What Unsloth and older TRL call an argument.
+struct OtherName {
+  std::string_view from, to;
+};
+constexpr auto other_names_of_calls =
+    std::to_array<OtherName>({{"model_name", "model_name_or_path"},
+                              {"pretrained_model_name_or_path", "model_name_or_path"},
+                              {"use_gradient_checkpointing", "gradient_checkpointing"},
+                              {"max_seq_length", "max_length"}});
+
+bool ends_call(const std::string& path, std::string_view end) {
+  if (!path.ends_with(end)) return false;
+  const std::size_t before = path.size() - end.size();
+  return before == 0 || path[before - 1] == '.';
+}
+
+const KnownCall* known_call(const std::string& path) {
+  const auto found = std::find_if(known_calls.begin(), known_calls.end(),
+                                  [&](const KnownCall& call) { return ends_call(path, call.end); });
+  return found == known_calls.end() ? nullptr : &*found;
+}
+
+YamlNode plain_text(std::string text, const Mark& mark) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = std::move(text);
+  node.mark = mark;
+  return node;
+}
+
+/// `is_bfloat16_supported()`, `not torch.cuda.is_bf16_supported()`.
+bool asks_device(const YamlNode& value) {
+  return value.text.find("is_bf") != std::string::npos &&
+         value.text.find("supported") != std::string::npos;
+}
+
+/// Gathers the arguments of calls that are known.
+class ScriptArguments {
+ public:
+  explicit ScriptArguments(const Mark& top) {
+    root.kind = YamlNode::Kind::map;
+    root.mark = top;
+  }
+
+  void add(const PythonCall& found, Diagnostics& diagnostics) {
+    const YamlNode& call = found.call;
+    for (const std::string_view other : other_models)
+      if (ends_call(call.text, other))
+        diagnostics.add(call.mark, call.text, "loads a tower beside the model: not modelled");
+    const KnownCall* const known = known_call(call.text);
+    if (known == nullptr) return;
+    if (found.conditional)
+      diagnostics.add(call.mark, call.text,
+                      "stands in a branch: whether it runs is not known without running it");
+    check_objects(call, diagnostics);
+    names.push_back(call.text);
+    unsloth = unsloth || known->unsloth;
+    trains = trains || known->trains;
+    if (!known->trainer.empty()) put("trainer", plain_text(std::string(known->trainer), call.mark));
+    if (known->loads) take_loading(*known, call);
+    if (ends_call(call.text, "get_peft_model") || ends_call(call.text, "LoraConfig"))
+      take_adapter(*known, call);
+    if (const YamlNode* const model = call.find("model"); known->trains && model != nullptr)
+      if (model->is_scalar() && model->quoted) put("model_name_or_path", *model);
+    for (const YamlEntry& entry : call.entries)
+      if (known->loads && entry.key == "max_seq_length")
+        length_ = entry.value;
+      else
+        take(entry);
+  }
+
+  /// A trainer's length of rows wins over the model's.
+  void put_length() {
+    if (length_) put("max_length", std::move(*length_));
+  }
+
+  YamlNode root;
+  std::vector<std::string> names;
+  bool unsloth = false;
+  bool trains = false;
+
+ private:
+  std::optional<YamlNode> length_;
+
+  void put(const std::string& key, YamlNode value) {
+    if (root.find(key) == nullptr) put_value(root, key, std::move(value));
+  }
+
+  /// Objects that say more are to be made in the script, by calls that are known.
+  static void check_objects(const YamlNode& call, Diagnostics& diagnostics) {
+    for (const char* key : {"args", "peft_config", "quantization_config"})
+      if (const YamlNode* const value = call.find(key);
+          value != nullptr && !value->is_null() && known_call(value->text) == nullptr)
+        diagnostics.add(value->mark, key,
+                        fmt::format("is {}, which is not read without running the script",
+                                    in_quotes(value->text)));
+    for (const YamlNode& item : call.items)
+      if (item.text.starts_with("*"))
+        diagnostics.add(item.mark, call.text,
+                        "takes arguments of a variable, which is not read without running the "
+                        "script");
+  }
+
+  /// A model by its first argument; Unsloth packs it in 4 bits where nothing is said.
+  void take_loading(const KnownCall& known, const YamlNode& call) {
+    if (!call.items.empty()) put("model_name_or_path", call.items.front());
+    if (!known.unsloth) return;
+    const bool whole =
+        call.find("full_finetuning") != nullptr && call.find("full_finetuning")->text == "True";
+    const bool eight =
+        call.find("load_in_8bit") != nullptr && call.find("load_in_8bit")->text == "True";
+    if (call.find("load_in_4bit") == nullptr && !whole && !eight)
+      put("load_in_4bit", plain_text("true", call.mark));
+    const YamlNode* const type = call.find("dtype");
+    if (type == nullptr || type->is_null()) put("dtype", plain_text("auto", call.mark));
+    put("bnb_4bit_use_double_quant", plain_text("true", call.mark));
+  }
+
+  /// get_peft_model(r=16, lora_dropout=0, use_gradient_checkpointing="unsloth") by default.
+  void take_adapter(const KnownCall& known, const YamlNode& call) {
+    put("peft_type", plain_text("LORA", call.mark));
+    if (!known.unsloth) return;
+    const auto usual = [&](const char* said, const char* key, const char* value) {
+      if (call.find(said) == nullptr) put(key, plain_text(value, call.mark));
+    };
+    usual("r", "r", "16");
+    usual("lora_dropout", "lora_dropout", "0");
+    usual("use_gradient_checkpointing", "gradient_checkpointing", "unsloth");
+    if (call.find("target_modules") != nullptr) return;
+    YamlNode modules;
+    modules.kind = YamlNode::Kind::sequence;
+    modules.mark = call.mark;
+    for (const char* name :
+         {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"})
+      modules.items.push_back(plain_text(name, call.mark));
+    put("target_modules", std::move(modules));
+  }
+
+  void take(const YamlEntry& entry) {
+    if (std::find(object_arguments.begin(), object_arguments.end(), entry.key) !=
+            object_arguments.end() ||
+        entry.value.is_null())
+      return;
+    if (asks_device(entry.value)) {
+      if (entry.key == "bf16") put("bf16", plain_text("auto", entry.mark));
+      return;
+    }
+    const auto* const other =
+        std::find_if(other_names_of_calls.begin(), other_names_of_calls.end(),
+                     [&](const OtherName& name) { return name.from == entry.key; });
+    const std::string key(other == other_names_of_calls.end() ? entry.key : other->to);
+    YamlNode value = entry.value;
+    if (value.is_scalar() && value.text.starts_with("torch.")) value.text.erase(0, 6);
+    put(key, std::move(value));
+  }
+};
+
+}  // namespace
+
+bool is_tuning_python(const ImportSource& source) {
+  return source.text.find("from_pretrained(") != std::string::npos &&
+         source.text.find("import ") != std::string::npos;
+}
+
+std::optional<YamlNode> tuning_python(const ImportSource& source, std::vector<std::string>& assumed,
+                                      Diagnostics& diagnostics) {
+  const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
+  const auto calls = python_calls(source.text, source.name, diagnostics);
+  if (!calls) return std::nullopt;
+  ScriptArguments script(top);
+  for (const PythonCall& call : *calls) script.add(call, diagnostics);
+  script.put_length();
+  if (!script.trains) {
+    diagnostics.add(top, "",
+                    "has no trainer of TRL or Unsloth that can be read without running it");
+    return std::nullopt;
+  }
+  if (script.unsloth) {
+    put_value(script.root, "unsloth", plain_text("true", top));
+    put_value(script.root, "num_processes", plain_text("1", top));
+    assumed.emplace_back("one GPU: Unsloth's scripts run on one (--gpus)");
+  }
+  std::sort(script.names.begin(), script.names.end());
+  script.names.erase(std::unique(script.names.begin(), script.names.end()), script.names.end());
+  assumed.push_back(fmt::format("of the script the arguments of {} are read, and nothing is run",
+                                fmt::join(script.names, ", ")));
+  return script.root;
+}
+
+}  // namespace foretrain::tuning

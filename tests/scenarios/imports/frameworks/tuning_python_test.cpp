@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts of fine-tuning, read as data.
+#include <catch2/catch.hpp>
+
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "tests/test_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using test::has;
+
+/// As Unsloth's notebooks have it.
+constexpr const char* unsloth_script =
+    R"(from unsloth import FastLanguageModel, is_bfloat16_supported
+import torch
+max_seq_length = 2048
+dtype = None
+model, tokenizer = FastLanguageModel.from_pretrained(
+    model_name="unsloth/Meta-Llama-3.1-8B",  # of the hub
+    max_seq_length=max_seq_length,
+    dtype=dtype,
+    load_in_4bit=True,
+)
+model = FastLanguageModel.get_peft_model(
+    model,
+    r=16,
+    target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    lora_alpha=16,
+    lora_dropout=0,
+    bias="none",
+    use_gradient_checkpointing="unsloth",
+    random_state=3407,
+    use_rslora=False,
+    loftq_config=None,
+)
+
+def formatting_prompts_func(examples):
+    texts = []
+    for text in examples["text"]:
+        texts.append(text + EOS_TOKEN)
+    return {"text": texts}
+
+dataset = dataset.map(formatting_prompts_func, batched=True)
+trainer = SFTTrainer(
+    model=model,
+    tokenizer=tokenizer,
+    train_dataset=dataset,
+    dataset_text_field="text",
+    max_seq_length=max_seq_length,
+    dataset_num_proc=2,
+    packing=False,
+    args=TrainingArguments(
+        per_device_train_batch_size=2,
+        gradient_accumulation_steps=4,
+        warmup_steps=5,
+        max_steps=60,
+        learning_rate=2e-4,
+        fp16=not is_bfloat16_supported(),
+        bf16=is_bfloat16_supported(),
+        logging_steps=1,
+        optim="adamw_8bit",
+        weight_decay=0.01,
+        lr_scheduler_type="linear",
+        seed=3407,
+        output_dir="outputs",
+        report_to="none",
+    ),
+)
+trainer_stats = trainer.train()
+)";
+
+ImportedScenario script(const std::string& text) {
+  PlanImportOptions options;
+  options.host = "dgx-a100";
+  return import_framework(Framework::transformers, text, "train.py", options);
+}
+
+std::string script_refusal(const std::string& text) {
+  try {
+    static_cast<void>(script(text));
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string swapped(const std::string& from, const std::string& to) {
+  std::string text = unsloth_script;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("a script of Unsloth is read as data", "[scenarios][import]") {
+  const ImportedScenario imported = script(unsloth_script);
+  const Job& job = imported.scenario.job;
+  CHECK(job.model.name == "llama3.1-8b");
+  CHECK(job.cluster.gpus() == 1);
+  CHECK(job.training.sequence == 2048);
+  CHECK(job.training.micro_batch == 2);
+  CHECK(job.training.global_batch == 8);
+  CHECK(job.training.precision == Precision::bf16);
+  CHECK(job.training.optimizer == OptimizerKind::adam8bit);
+  CHECK(job.fine_tuning.rank == 16);
+  CHECK(job.fine_tuning.frozen_format == FrozenFormat::nf4_double);
+  CHECK(job.fine_tuning.targets.has(AdapterTarget::fc2));
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(job.memory.offloaded_layers == 32);
+  CHECK(job.training.fused_kernels.has(FusedKernel::lora));
+  CHECK(has(imported.text, "nothing is run"));
+  CHECK(script(swapped("\"unsloth\"", "True")).scenario.job.memory.offloaded_layers == 0);
+  const Job wide = script(swapped("load_in_4bit=True", "load_in_4bit=False")).scenario.job;
+  CHECK_FALSE(wide.fine_tuning.packs_frozen());
+}
+
+TEST_CASE("Unsloth's defaults stand where a script says nothing", "[scenarios][import]") {
+  const Job packed = script(swapped("    load_in_4bit=True,\n", "")).scenario.job;
+  CHECK(packed.fine_tuning.packs_frozen());
+  const Job checkpoints =
+      script(swapped("    use_gradient_checkpointing=\"unsloth\",\n", "")).scenario.job;
+  CHECK(checkpoints.memory.offloaded_layers == 32);
+}
+
+TEST_CASE("what a script decides while it runs is refused by name", "[scenarios][import]") {
+  CHECK(has(script_refusal(swapped("args=TrainingArguments(", "args=arguments_of(")),
+            "args: is 'arguments_of', which is not read without running the script"));
+  CHECK(has(script_refusal(swapped("    max_steps=60,\n", "    **extra,\n")),
+            "takes arguments of a variable"));
+  CHECK(has(script_refusal(swapped("model = FastLanguageModel.get_peft_model(",
+                                   "if adapted:\n  model = FastLanguageModel.get_peft_model(")),
+            "stands in a branch"));
+  CHECK(has(script_refusal(
+                swapped("per_device_train_batch_size=2", "per_device_train_batch_size=argv[1]")),
+            "per_device_train_batch_size"));
+  CHECK(has(script_refusal("import torch\nmodel = AutoModelForCausalLM.from_pretrained('a/b')\n"),
+            "has no trainer"));
+}
+
+}  // namespace foretrain
