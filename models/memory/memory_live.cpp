@@ -211,9 +211,23 @@ template void add_backward_layer(const StageContext& context, const LiveTensors&
                                  MemorySum& rows);
 
 double reduce_bucket(const StageContext& context) {
-  const Parallel& plan = context.job.parallel;
-  const bool sums = plan.zero >= 1 && ProcessGrid{plan}.group(GroupKind::data_context).ranks() > 1;
-  return sums ? context.rules.reduce_bucket.value() : 0.0;
+  const Job& job = context.job;
+  if (job.parallel.zero == 0 || context.rules.reduce_bucket <= Bytes{}) return 0.0;
+  if (ProcessGrid{job.parallel}.group(GroupKind::data_context).ranks() == 1) return 0.0;
+  const Bytes bucket = job.communication.bucket;
+  const bool chosen = bucket != Communication{}.bucket;
+  return (chosen ? bucket : context.rules.reduce_bucket).value();
+}
+
+double replica_buckets(const StageContext& context) {
+  const Job& job = context.job;
+  const Parallel& plan = job.parallel;
+  const bool sums = plan.zero == 0 && job.stack.eager_torch && !plan.single_process() &&
+                    ProcessGrid{plan}.group(GroupKind::data_context).ranks() > 1;
+  if (!sums) return 0.0;
+  const double gradients = parameter_bytes(job).gradient * context.trained.total();
+  if (plan.framework != PlanFramework::horovod) return gradients;
+  return std::min(gradients, job.communication.bucket.value());
 }
 
 namespace {

@@ -200,6 +200,7 @@ void add_optimizer(const StageContext& context, MemoryBytes& rows) {
 
 void add_workspaces(const StageContext& context, MemoryBytes& rows) {
   const MemoryRules& rules = context.rules;
+  rows[Item::reduce_buffers] = replica_buckets(context);
   const bool hopper = context.job.cluster.host.device.architecture >= Architecture::hopper;
   Bytes cublas = hopper ? rules.cublas_workspace_hopper : rules.cublas_workspace_ampere;
   if (context.job.memory.deterministic) cublas = rules.cublas_workspace_deterministic;

@@ -99,7 +99,7 @@ void fill_passes(const StageContext& context, const Resident& held, const LiveTe
   add_unsharded(context, false, forward);
   MemoryBytes& backward = in_phase(account, MemoryPhase::backward_layer);
   backward = held.with_gradients;
-  backward[Item::reduce_buffers] = reduce_bucket(context);
+  backward[Item::reduce_buffers] += reduce_bucket(context);
   add_live(context, live, backward);
   add_step_buffers(context, backward);
   add_deferred_outputs(context, job.memory.deferred_outputs, backward);

@@ -127,8 +127,11 @@ void add_step_buffers(const StageContext& context, Rows& rows);
 template <class Rows>
 void add_backward_layer(const StageContext& context, const LiveTensors& live, Rows& rows);
 void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows);
-/// The bucket that a backward pass sums gradients in.
+/// The bucket that a backward pass sums gradients in: as the plan says, or as the stack has it.
 [[nodiscard]] double reduce_bucket(const StageContext& context);
+/// Buckets of replicas: DDP copies every gradient into one (its gradient_as_bucket_view is off by
+/// default) and keeps them; Horovod has one fusion buffer.
+[[nodiscard]] double replica_buckets(const StageContext& context);
 /// Saved tensors in host memory: at the peak, and of one micro-batch through the whole stage.
 struct OffloadedActivations {
   double held = 0.0;

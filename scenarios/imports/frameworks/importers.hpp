@@ -30,6 +30,11 @@ Importer import_torchtitan;
 /// that.
 Importer import_nemo;
 
+/// A recipe of NeMo AutoModel, which `import nemo` and `nemo2` know by its targets: FSDP2 or DDP
+/// over models of Hugging Face.
+Importer import_automodel;
+[[nodiscard]] bool is_automodel(const ImportSource& source);
+
 /// Who reads a fine-tuning configuration.
 enum class TuningFramework { transformers, axolotl, llamafactory, swift };
 

@@ -158,6 +158,7 @@ void read_size(CoreRun& run, Diagnostics& diagnostics) {
 }  // namespace
 
 ImportedScenario import_nemo2(const ImportSource& source, const PlanImportOptions& options) {
+  if (is_automodel(source)) return import_automodel(source, options);
   Diagnostics diagnostics;
   const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
   if (!check_encoding(source.text, top, diagnostics)) diagnostics.throw_if_any();

@@ -256,6 +256,7 @@ YamlNode tree_of(const ImportSource& source, Diagnostics& diagnostics) {
 }  // namespace
 
 ImportedScenario import_nemo(const ImportSource& source, const PlanImportOptions& options) {
+  if (is_automodel(source)) return import_automodel(source, options);
   Diagnostics diagnostics;
   const Mark top{std::make_shared<const std::string>(source.name), 1, 1};
   if (!check_encoding(source.text, top, diagnostics)) diagnostics.throw_if_any();

@@ -50,6 +50,16 @@ void TuningReader::offload_activations(const Keys& keys) {
     refuse(keys, "needs the model, whose layers are offloaded: give --model");
 }
 
+void TuningReader::read_activation_offload() {
+  if (in_.truth({"use_unsloth_gc"}, false)) offload_activations({"use_unsloth_gc"});
+  const std::string away = in_.text({"activation_offloading"}, "false");
+  if (away == "true" || away == "legacy")
+    offload_activations({"activation_offloading"});
+  else if (away != "false")
+    refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
+  if (in_.truth({"use_unsloth"}, false)) offload_activations({"use_unsloth"});
+}
+
 void TuningReader::read_checkpointing() {
   bool again = keys_.checkpoints || trl_;
   const std::string said = keys_.checkpointing.empty() ? "" : in_.text(keys_.checkpointing);
@@ -73,13 +83,7 @@ void TuningReader::read_checkpointing() {
   job_.memory.recompute.kind =
       again || fsdp_checkpoints_ ? RecomputeKind::full : RecomputeKind::none;
   if (offloaded) offload_activations(keys_.checkpointing);
-  if (in_.truth({"use_unsloth_gc"}, false)) offload_activations({"use_unsloth_gc"});
-  const std::string away = in_.text({"activation_offloading"}, "false");
-  if (away == "true" || away == "legacy")
-    offload_activations({"activation_offloading"});
-  else if (away != "false")
-    refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
-  if (in_.truth({"use_unsloth"}, false)) offload_activations({"use_unsloth"});
+  read_activation_offload();
 }
 
 void TuningReader::read_attention() {

@@ -135,9 +135,9 @@ class ScriptArguments {
 
   void add(const PythonCall& found, Diagnostics& diagnostics) {
     const YamlNode& call = found.call;
-    for (const std::string_view other : other_models)
-      if (ends_call(call.text, other))
-        diagnostics.add(call.mark, call.text, "loads a tower beside the model: not modelled");
+    if (std::any_of(other_models.begin(), other_models.end(),
+                    [&](std::string_view other) { return ends_call(call.text, other); }))
+      diagnostics.add(call.mark, call.text, "loads a tower beside the model: not modelled");
     const KnownCall* const known = known_call(call.text);
     if (known == nullptr) return;
     if (found.conditional)
@@ -151,13 +151,13 @@ class ScriptArguments {
     if (known->loads) take_loading(*known, call);
     if (ends_call(call.text, "get_peft_model") || ends_call(call.text, "LoraConfig"))
       take_adapter(*known, call);
-    if (const YamlNode* const model = call.find("model"); known->trains && model != nullptr)
-      if (model->is_scalar() && model->quoted) put("model_name_or_path", *model);
+    const YamlNode* const model = call.find("model");
+    if (known->trains && model != nullptr && model->is_scalar() && model->quoted)
+      put("model_name_or_path", *model);
+    if (const YamlNode* const length = call.find("max_seq_length"); known->loads && length)
+      length_ = *length;
     for (const YamlEntry& entry : call.entries)
-      if (known->loads && entry.key == "max_seq_length")
-        length_ = entry.value;
-      else
-        take(entry);
+      if (!known->loads || entry.key != "max_seq_length") take(entry);
   }
 
   /// A trainer's length of rows wins over the model's.

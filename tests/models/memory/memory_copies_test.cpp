@@ -86,6 +86,33 @@ TEST_CASE("of FSDP a unit's shard of gradients is there at a time", "[models][me
         Approx(per * layer / 8.0));
 }
 
+TEST_CASE("replicas of PyTorch have every gradient in a bucket as well, Horovod's one buffer",
+          "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel = {};
+  job.parallel.data = 8;
+  const auto buckets = [&] {
+    return row(account(job), MemoryPhase::between_steps, MemoryItem::reduce_buffers);
+  };
+  CHECK(buckets() == 0.0);  // Megatron's gradients lie in buffers of their own
+  job.stack.eager_torch = true;
+  const double gradients = parameter_bytes(job).gradient *
+                           rank_parameters(job, stage_layout(job.model, job.parallel), 0).total();
+  CHECK(buckets() == Approx(gradients));
+  job.parallel.framework = PlanFramework::horovod;
+  job.communication.bucket = 64.0 * MiB;
+  CHECK(buckets() == Approx(64.0 * 1024.0 * 1024.0));
+  // A bucket of ZeRO is as large as the plan says.
+  job.parallel.zero = 1;
+  job.stack.memory.reduce_bucket = 1.0 * GB;
+  const auto bucket = [&] {
+    return row(account(job), MemoryPhase::backward_layer, MemoryItem::reduce_buffers);
+  };
+  CHECK(bucket() == Approx(64.0 * 1024.0 * 1024.0));
+  job.communication.bucket = Communication{}.bucket;
+  CHECK(bucket() == Approx(1e9));
+}
+
 TEST_CASE("GaLore keeps moments of low rank beside the master weights", "[models][memory]") {
   Job job = testing::llama3_70b_cut();
   job.parallel = {};

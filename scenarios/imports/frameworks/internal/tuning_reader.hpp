@@ -112,6 +112,7 @@ class TuningReader {
   // tuning_kernels.cpp
   void read_checkpointing();
   void offload_activations(const Keys& keys);
+  void read_activation_offload();
   void read_attention();
   void read_fused_kernels();
   [[nodiscard]] bool compiles();
