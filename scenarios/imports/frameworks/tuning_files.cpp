@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/internal/factory_keys.hpp"
+#include "scenarios/imports/frameworks/internal/openrlhf_keys.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_python.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
@@ -233,6 +234,7 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
   rename_keys(files.root);
   put_shipped_fsdp(files.root);
   turn_factory_keys(files.root, files.assumed);
+  turn_openrlhf_keys(files);
   find_fsdp(options.beside, files, diagnostics);
   find_deepspeed(files, diagnostics);
   return files;

@@ -201,6 +201,7 @@ void TuningReader::read_rest() {
   // chunked_nll never holds all logits.
   if (in_.text({"loss_type"}) == "chunked_nll") job_.memory.fused_loss = true;
   read_loading();
+  if (files_.openrlhf) in_.harmless_group("openrlhf");
   in_.harmless(importer_of(framework_));
 }
 

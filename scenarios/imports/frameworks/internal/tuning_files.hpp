@@ -15,6 +15,7 @@ struct TuningFiles {
   YamlNode root;                       ///< arguments, accelerate and PEFT as one map
   std::optional<YamlNode> deepspeed;   ///< DeepSpeed's JSON, which has keys of its own
   bool megatron = false;               ///< a launch of ms-swift over Megatron-Core
+  bool openrlhf = false;               ///< arguments of OpenRLHF
   std::string trainer{};               ///< as a launch names its script
   std::vector<std::string> assumed{};  ///< sentences about a launch
 };

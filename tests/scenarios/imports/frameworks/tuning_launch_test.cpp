@@ -85,4 +85,32 @@ TEST_CASE("a command line names TRL's trainer", "[scenarios][import]") {
   CHECK(job.training.micro_batch == 4);
 }
 
+TEST_CASE("lines of OpenRLHF are DeepSpeed over models of transformers", "[scenarios][import]") {
+  const std::string line =
+      "deepspeed --module openrlhf.cli.train_sft --save_path /ckpt --save_steps -1 "
+      "--logging_steps 1 --eval_steps -1 --train_batch_size 128 --micro_train_batch_size 2 "
+      "--pretrain meta-llama/Llama-3.1-8B --bf16 --max_epochs 1 --max_len 4096 --zero_stage 3 "
+      "--learning_rate 5e-6 --dataset a/b --apply_chat_template --input_key question "
+      "--output_key answer --flash_attn --gradient_checkpointing --packing_samples";
+  PlanImportOptions options;
+  options.gpus = 8;
+  const auto job_of_line = [&](const std::string& text) {
+    return import_framework(Framework::transformers, text + "\n", "run.sh", options).scenario.job;
+  };
+  const Job job = job_of_line(line);
+  CHECK(job.model.name == "llama3.1-8b");
+  CHECK(job.parallel.zero == 3);
+  CHECK(job.training.sequence == 4096);
+  CHECK(job.training.micro_batch == 2);
+  CHECK(job.training.global_batch == 128);
+  CHECK(job.training.precision == Precision::bf16);
+  CHECK(job.training.master_weights == MasterWeights::fp32);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(job_of_line(line + " --adam_offload").memory.offload == OffloadKind::optimizer);
+  CHECK(job_of_line(line + " --lora_rank 16").fine_tuning.rank == 16);
+  std::string pairs = line;
+  pairs.replace(pairs.find("train_sft"), 9, "train_dpo");
+  CHECK(job_of_line(pairs).fine_tuning.has_reference());
+}
+
 }  // namespace foretrain
