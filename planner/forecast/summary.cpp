@@ -206,6 +206,8 @@ std::string fine_tuning_text(const Job& job) {
     if (tuning.adapts())
       text += fmt::format(": {} of rank {} beside {}", name_of(tuning.adapter), tuning.rank,
                           targets_text(tuning.targets));
+    if (tuning.frozen_layers > 0)
+      text += fmt::format(", the first {} layers frozen", tuning.frozen_layers);
     if (adapts_experts(job.model, tuning))
       text += fmt::format(", {} for experts", name_of(tuning.expert_adapters));
     if (tuning.packs_frozen())
