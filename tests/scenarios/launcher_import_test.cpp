@@ -129,6 +129,12 @@ TEST_CASE("torchtune's recipe of little memory: steps in the backward pass, inpu
   CHECK(job.training.first_moment() == 4.0);  // whatever the weights have
   CHECK(job.memory.offloaded_layers == 32);
   CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  options.shape = job.model;  // of a config.json
+  options.shape->layers = 40;
+  options.shape->name = "ours";
+  CHECK(launched(Framework::torchtune,
+                 changed(text, "gradient_accumulation_steps: 8", "optimizer_in_bwd: True"), options)
+            .memory.offloaded_layers == 40);
 }
 
 TEST_CASE("what torchtune does and is not modelled is refused by name", "[scenarios][import]") {

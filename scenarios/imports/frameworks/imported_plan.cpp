@@ -165,6 +165,7 @@ std::optional<CatalogVocabulary> catalog_vocabulary(const LlmShape& shape,
 }
 
 std::optional<LlmShape> known_shape(const std::string& model, const PlanImportOptions& options) {
+  if (options.shape) return options.shape;
   Diagnostics ignored;
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;

@@ -149,9 +149,6 @@ class TorchtuneReader {
     if (!in_.truth({"enable_activation_offloading"}, false)) return;
     if (const auto shape = known_shape(plan_.model, options_))
       job_.memory.offloaded_layers = shape->layers;
-    else
-      in_.refuse("enable_activation_offloading",
-                 "needs the model, whose layers are offloaded: give --model");
   }
 
   void read_memory() {

@@ -43,21 +43,18 @@ Framework importer_of(TuningFramework framework) {
 }  // namespace
 
 /// Saved tensors of all layers wait in host memory: with checkpoints, their inputs.
-void TuningReader::offload_activations(const Keys& keys) {
-  if (const LlmShape* const model = shape())
-    job_.memory.offloaded_layers = model->layers;
-  else
-    refuse(keys, "needs the model, whose layers are offloaded: give --model");
+void TuningReader::offload_activations() {
+  if (const LlmShape* const model = shape()) job_.memory.offloaded_layers = model->layers;
 }
 
 void TuningReader::read_activation_offload() {
-  if (in_.truth({"use_unsloth_gc"}, false)) offload_activations({"use_unsloth_gc"});
+  if (in_.truth({"use_unsloth_gc"}, false)) offload_activations();
   const std::string away = in_.text({"activation_offloading"}, "false");
   if (away == "true" || away == "legacy")
-    offload_activations({"activation_offloading"});
+    offload_activations();
   else if (away != "false")
     refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
-  if (in_.truth({"use_unsloth"}, false)) offload_activations({"use_unsloth"});
+  if (in_.truth({"use_unsloth"}, false)) offload_activations();
 }
 
 void TuningReader::read_checkpointing() {
@@ -82,7 +79,7 @@ void TuningReader::read_checkpointing() {
     assume(fmt::format("no recomputation, {}'s default", keys_.title));
   job_.memory.recompute.kind =
       again || fsdp_checkpoints_ ? RecomputeKind::full : RecomputeKind::none;
-  if (offloaded) offload_activations(keys_.checkpointing);
+  if (offloaded) offload_activations();
   read_activation_offload();
 }
 

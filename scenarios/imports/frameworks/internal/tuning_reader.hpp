@@ -111,7 +111,7 @@ class TuningReader {
 
   // tuning_kernels.cpp
   void read_checkpointing();
-  void offload_activations(const Keys& keys);
+  void offload_activations();
   void read_activation_offload();
   void read_attention();
   void read_fused_kernels();
