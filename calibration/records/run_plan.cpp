@@ -180,6 +180,8 @@ void RunJobBuilder::set_experts() {
 void RunJobBuilder::set_fine_tuning() {
   if (record_.samples) job_.training.samples = *record_.samples;
   job_.fine_tuning = record_.fine_tuning.value_or(source_.fine_tuning.value_or(FineTuning{}));
+  if (source_.wide_base && job_.fine_tuning.freezes())
+    job_.fine_tuning.frozen_format = FrozenFormat::fp32;
   if (options_.gptq) job_.fine_tuning.frozen_format = FrozenFormat::gptq;
   if (!record_.fine_tuning && job_.fine_tuning.adapts())
     assume("the adapters of the source's configuration");

@@ -41,8 +41,8 @@ struct Variant {
   std::optional<CudaGraphs> cuda_graphs{};
   std::string no_memory{};
   std::optional<std::string> site{};
-  std::optional<bool> engine_loss{}, chunked_loss{}, eight_bit_weights{}, fused_permutation{},
-      narrow_optimizer{}, router_fp32{};
+  std::optional<bool> engine_loss{}, chunked_loss{}, wide_base{}, eight_bit_weights{},
+      fused_permutation{}, narrow_optimizer{}, router_fp32{};
   std::optional<bool> fused_gradients{};
   std::optional<FitScope> fitted{};
   std::string refused{};
@@ -74,6 +74,7 @@ struct Variant {
     of.site = site.value_or(of.site);
     of.engine_loss = engine_loss.value_or(of.engine_loss);
     of.chunked_loss = chunked_loss.value_or(of.chunked_loss);
+    of.wide_base = wide_base.value_or(of.wide_base);
     of.eight_bit_weights = eight_bit_weights.value_or(of.eight_bit_weights);
     of.fused_permutation = fused_permutation.value_or(of.fused_permutation);
     of.narrow_optimizer = narrow_optimizer.value_or(of.narrow_optimizer);
@@ -208,6 +209,7 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   };
   flag("engine_loss", variant.engine_loss);
   flag("chunked_loss", variant.chunked_loss);
+  flag("wide_base", variant.wide_base);
   flag("eight_bit_weights", variant.eight_bit_weights);
   flag("fused_permutation", variant.fused_permutation);
   flag("narrow_optimizer", variant.narrow_optimizer);

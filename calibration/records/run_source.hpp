@@ -46,6 +46,7 @@ struct RunSource {
   std::string gpu;               ///< of tables without such a column
   bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
   bool chunked_loss = false;     ///< a fused loss is made with its projection, in chunks
+  bool wide_base = false;          ///< frozen weights rest in 32 bits
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
   bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
   bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments

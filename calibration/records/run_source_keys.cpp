@@ -111,6 +111,7 @@ std::vector<Field> changes() {
       overlap("variants[].overlap", false),
       flag("variants[].engine_loss", "The loss is Transformer Engine's, in place.", ""),
       flag("variants[].chunked_loss", "A fused loss is made with its projection, in chunks.", ""),
+      flag("variants[].wide_base", "Frozen weights rest in 32 bits.", ""),
       flag("variants[].eight_bit_weights",
            "fp8 keeps weights in eight bits alone, where that is modelled.", ""),
       flag("variants[].fused_permutation",

@@ -74,12 +74,13 @@ FORETRAIN_ENUM_NAMES(ModelPart, {ModelPart::embedding, "embedding"},
 
 /// How the frozen matrices of layers rest: as they are multiplied; in blocks of 4 bits with a scale
 /// of 32 bits each, or with scales that are quantised once more (QLoRA, arXiv 2305.14314); in
-/// groups of 4 bits with a scale and a zero point each (GPTQ, arXiv 2210.17323); or in 8 bits with
-/// a scale per row (LLM.int8(), arXiv 2208.07339).
-enum class FrozenFormat : std::uint8_t { as_computed, nf4, nf4_double, gptq, int8 };
+/// groups of 4 bits with a scale and a zero point each (GPTQ, arXiv 2210.17323); in 8 bits with
+/// a scale per row (LLM.int8(), arXiv 2208.07339); or in 32 bits, cast before shards are gathered.
+enum class FrozenFormat : std::uint8_t { as_computed, nf4, nf4_double, gptq, int8, fp32 };
 FORETRAIN_ENUM_NAMES(FrozenFormat, {FrozenFormat::as_computed, "as-computed"},
                      {FrozenFormat::nf4, "nf4"}, {FrozenFormat::nf4_double, "nf4-double"},
-                     {FrozenFormat::gptq, "gptq"}, {FrozenFormat::int8, "int8"});
+                     {FrozenFormat::gptq, "gptq"}, {FrozenFormat::int8, "int8"},
+                     {FrozenFormat::fp32, "fp32"});
 
 /// What is learnt: the next token; which of two answers is preferred, against a frozen reference
 /// (DPO, arXiv 2305.18290); or a score of an answer (a reward model).
@@ -122,7 +123,9 @@ struct FineTuning {
   [[nodiscard]] bool freezes() const {
     return adapts() || trained.has_value() || frozen_layers > 0;
   }
-  [[nodiscard]] bool packs_frozen() const { return frozen_format != FrozenFormat::as_computed; }
+  [[nodiscard]] bool packs_frozen() const {
+    return frozen_format != FrozenFormat::as_computed && frozen_format != FrozenFormat::fp32;
+  }
   [[nodiscard]] bool packs_experts() const { return packs_frozen() && packed_experts; }
   [[nodiscard]] bool has_reference() const {
     return objective == Objective::preference && reference != ReferenceKind::precomputed;

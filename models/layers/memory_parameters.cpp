@@ -198,6 +198,7 @@ ParameterBytes parameter_bytes(const Job& job) {
     }
   }
   if (job.training.decoupled_gradients) per.step_gradient = 0.0;
+  if (job.fine_tuning.frozen_format == FrozenFormat::fp32) per.frozen = 4.0;
   return per;
 }
 

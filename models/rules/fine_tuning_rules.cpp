@@ -120,10 +120,9 @@ void check_trained(const Job& job, Reasons& reasons) {
     break_rule(reasons, "something-learns", "fine_tuning.trained",
                "nothing of the model is trained",
                "fine_tuning.trained: parts of the model, or fine_tuning.adapter: lora");
-  if (tuning.packs_frozen() && !tuning.freezes())
+  if (tuning.frozen_format != FrozenFormat::as_computed && !tuning.freezes())
     break_rule(reasons, "frozen-weights", "fine_tuning.frozen_format",
-               "packed weights cannot be trained, and nothing is frozen",
-               "fine_tuning.adapter: lora");
+               "is about frozen weights, and nothing is frozen", "fine_tuning.adapter: lora");
   if (tuning.has_reference() && tuning.reference == ReferenceKind::without_adapters &&
       !tuning.adapts())
     break_rule(reasons, "reference-adapters", "fine_tuning.reference",
@@ -219,6 +218,12 @@ void refuse_frozen(const Job& job, Reasons& reasons) {
         reasons, "fine_tuning.frozen_layers",
         "frozen layers are modelled without adapters, pipelines and sharded weights (ZeRO-3, FSDP)",
         "fine_tuning.adapter: none, parallel.pipeline: 1, parallel.zero: 1 or less");
+  const bool casts = job.stack.memory.compute_weight_bytes > 0.0 && !job.training.narrow_weights();
+  if (tuning.frozen_format == FrozenFormat::fp32 && !casts)
+    refuse(
+        reasons, "fine_tuning.frozen_format",
+        "frozen weights in 32 bits are modelled where shards are cast as they are gathered (FSDP)",
+        "fine_tuning.frozen_format: as-computed");
   if (!tuning.packs_frozen()) return;
   const bool wide =
       job.training.precision == Precision::bf16 || job.training.precision == Precision::fp16;

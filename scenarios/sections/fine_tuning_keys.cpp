@@ -86,8 +86,9 @@ std::vector<SectionKey<FineTuning>> frozen_keys() {
            .help =
                "How frozen matrices of layers rest in memory: as they are multiplied; in 4 bits "
                "with scales of 32 bits (nf4) or scales that are quantised once more "
-               "(nf4-double, QLoRA); in 4 bits of GPTQ in groups of 128; or in 8 bits (int8, "
-               "LLM.int8()). They are unpacked for every pass.",
+               "(nf4-double, QLoRA); in 4 bits of GPTQ in groups of 128; in 8 bits (int8, "
+               "LLM.int8()), unpacked for every pass; or in 32 bits (FSDP of a model that was "
+               "loaded so).",
            .example = "nf4-double"},
           &FineTuning::frozen_format),
       only_where<FineTuning>(

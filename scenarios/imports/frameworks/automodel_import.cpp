@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
-#include "scenarios/imports/frameworks/hub_names.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"

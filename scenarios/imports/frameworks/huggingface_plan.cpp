@@ -17,11 +17,11 @@ constexpr int usual_sequence = 4096;
 HuggingFaceModel model_of(const ImportSource& source, const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
-  auto model = root ? import_huggingface(*root,
-                                         {huggingface_model_name(*root, source.name), options.as,
-                                          options.catalogs},
-                                         diagnostics)
-                    : std::optional<HuggingFaceModel>{};
+  auto model =
+      root ? import_huggingface(
+                 *root, {huggingface_model_name(*root, source.name), options.as, options.catalogs},
+                 diagnostics)
+           : std::optional<HuggingFaceModel>{};
   diagnostics.throw_if_any();
   return std::move(*model);
 }
@@ -84,10 +84,17 @@ ImportedScenario tuning_of_model(const WantedTuning& tuning, const PlanImportOpt
         "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n",
         *tuning.rank, tuning.quantised);
   PlanImportOptions asked = options;
-  if (!asked.sequence) asked.sequence = usual_sequence;
-  ImportedScenario imported =
-      import_tuning(TuningFramework::transformers,
-                    {arguments, asked.name, "the Trainer", PlanFramework::transformers}, asked);
+  const auto of_sequence = [&](int tokens) {
+    asked.sequence = tokens;
+    return import_tuning(TuningFramework::transformers,
+                         {arguments, asked.name, "the Trainer", PlanFramework::transformers},
+                         asked);
+  };
+  ImportedScenario imported = of_sequence(options.sequence.value_or(usual_sequence));
+  const LlmShape& model = imported.scenario.job.model;
+  const bool learned = model.position == PositionKind::learned && model.positions > 0;
+  if (!options.sequence && learned && model.positions < usual_sequence)
+    imported = of_sequence(model.positions);
   const Training& training = imported.scenario.job.training;
   imported.notes.assumed.push_back(
       fmt::format("{} in {}, one sequence of {} tokens per GPU, full recomputation (--set, "
