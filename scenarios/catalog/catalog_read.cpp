@@ -17,8 +17,8 @@ namespace foretrain {
 namespace {
 
 bool covers(std::string_view source, std::string_view path) {
-  return path == source ||
-         (path.starts_with(source) && path.size() > source.size() && path[source.size()] == '.');
+  return path == source || (path.starts_with(source) && path.size() > source.size() &&
+                            (path[source.size()] == '.' || path[source.size()] == '['));
 }
 
 bool is_iso_date(std::string_view text) {
