@@ -17,9 +17,7 @@ std::string measured_file(const std::string& name) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-namespace {
-
-std::vector<RunRecord> read_runs(const char* name) {
+std::vector<RunRecord> runs_in(const char* name) {
   Diagnostics diagnostics;
   const auto document = parse_yaml(measured_file(name), name, run_record_limits(), diagnostics);
   REQUIRE(document.has_value());
@@ -28,15 +26,13 @@ std::vector<RunRecord> read_runs(const char* name) {
   return records;
 }
 
-}  // namespace
-
 const std::vector<RunRecord>& shipped_runs() {
-  static const std::vector<RunRecord> runs = read_runs("runs.yaml");
+  static const std::vector<RunRecord> runs = runs_in("runs.yaml");
   return runs;
 }
 
 const std::vector<RunRecord>& newest_runs() {
-  static const std::vector<RunRecord> runs = read_runs("runs_2026.yaml");
+  static const std::vector<RunRecord> runs = runs_in("runs_2026.yaml");
   return runs;
 }
 

@@ -16,6 +16,8 @@ namespace foretrain {
 [[nodiscard]] const std::vector<RunRecord>& shipped_runs();
 /// Those of runs_2026.yaml.
 [[nodiscard]] const std::vector<RunRecord>& newest_runs();
+/// Those of another file in the format of runs.yaml.
+[[nodiscard]] std::vector<RunRecord> runs_in(const char* name);
 /// All of both and those of vTrain's two tables.
 [[nodiscard]] std::vector<RunRecord> all_shipped_runs();
 /// The record of that id. @pre there is one

@@ -9,21 +9,12 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/validate/validations.hpp"
-#include "scenarios/yaml/yaml_tree.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
 namespace {
 
-std::vector<RunRecord> public_runs() {
-  Diagnostics diagnostics;
-  const auto document = parse_yaml(measured_file("public_runs.yaml"), "public_runs.yaml",
-                                   run_record_limits(), diagnostics);
-  REQUIRE(document.has_value());
-  std::vector<RunRecord> records = read_run_records(*document, "public_runs.yaml", diagnostics);
-  REQUIRE(diagnostics.empty());
-  return records;
-}
+std::vector<RunRecord> public_runs() { return runs_in("public_runs.yaml"); }
 
 }  // namespace
 

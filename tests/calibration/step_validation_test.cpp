@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/vtrain_records.hpp"
@@ -251,6 +252,32 @@ TEST_CASE("step times: schedules gain over 1F1B what was measured, most within 3
   REQUIRE(apart.size() == 24);
   std::sort(apart.begin(), apart.end());
   CHECK(apart[14] < 0.03);
+}
+
+// Host work runs ahead of the GPUs: a constant of a loop that is longer than a whole step of the
+// same loop stands for something else.
+TEST_CASE("launches: no loop adds to a step, or launches in it, more than a published step lasts",
+          "[calibration][validation]") {
+  std::vector<RunRecord> records = all_shipped_runs();
+  for (const char* const file : {"runs_tuning.yaml", "public_runs.yaml"})
+    for (RunRecord& record : runs_in(file)) records.push_back(std::move(record));
+  std::map<std::string, std::pair<double, std::string>> shortest;  // by stack, with its run
+  for (const StepRun& run : step_runs(records, shipped_catalog())) {
+    if (!run.job) continue;
+    const Job& job = *run.job;
+    CAPTURE(run.check.id, job.stack.name);
+    CHECK(predict_step(job).breakdown.launch.value() < run.check.measured);
+    if (job.training.cuda_graphs.has(GraphPart::full_iteration)) continue;
+    const std::pair<double, std::string> step{run.check.measured, run.check.id};
+    const auto [known, is_new] = shortest.emplace(job.stack.name, step);
+    if (!is_new) known->second = std::min(known->second, step);
+  }
+  CHECK(shortest.size() > 20);
+  for (const auto& [stack, step] : shortest) {
+    CAPTURE(stack, step.second);
+    const StackTimes& times = shipped_catalog().stacks.at(stack).times;
+    CHECK(times.step_constant.value() * times.release < step.first);
+  }
 }
 
 }  // namespace foretrain
