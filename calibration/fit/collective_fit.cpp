@@ -52,6 +52,7 @@ struct SweepFact {
   CollectiveCase collective;
   std::string sweep;
   double size;
+  std::string id;
 };
 
 std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
@@ -62,7 +63,8 @@ std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
     if (network && !network->fitted) continue;
     MappedCollective mapped = map_collective(record, catalog);
     if (mapped.collective)
-      facts.push_back({std::move(*mapped.collective), record.sweep, record.size_bytes});
+      facts.push_back(
+          {std::move(*mapped.collective), record.sweep, record.size_bytes, record.id()});
   }
   return facts;
 }
@@ -92,16 +94,18 @@ std::vector<double> weights_of(const std::vector<SweepFact>& facts) {
   return weights;
 }
 
-/// A fit, and the sweeps of its points.
+/// A fit, and its points.
 struct SweepFit {
   NumericFit fitted;
-  std::vector<std::string> sweeps;
+  std::vector<FitRecord> points;
 };
 
-std::vector<std::string> sweeps_of(const std::vector<SweepFact>& facts) {
-  std::vector<std::string> sweeps;
-  for (const SweepFact& fact : facts) sweeps.push_back(fact.sweep);
-  return sweeps;
+std::vector<FitRecord> points_of(const std::vector<SweepFact>& facts) {
+  std::vector<FitRecord> points;
+  for (const SweepFact& fact : facts)
+    points.push_back({fact.id, fact.sweep, fact.collective.cluster.host.device.name,
+                      fact.collective.group.ranks});
+  return points;
 }
 
 /// What a fit gives for the constant of a slot.
@@ -116,7 +120,7 @@ FittedValue value_of(const std::string& profile, const Slot& slot, const SweepFi
                    fmt::format("{:g}{}", value, slot.time ? " us" : ""),
                    fit.fitted.deviations[i],
                    fit.fitted.at_bound[i],
-                   evidence_of(fit.fitted.said[i], fit.sweeps)};
+                   evidence_of(fit.fitted.said[i], fit.points)};
   made.evidence.prior = slot.constant.start * unit;
   made.evidence.width = slot.constant.width;
   return made;
@@ -177,7 +181,7 @@ class FamilyFit {
     };
     const SweepFit lines{
         numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
-        sweeps_of(facts)};
+        points_of(facts)};
     fit_.residuals.push_back({family_.parts.front() + " " + what,
                               fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
     for (std::size_t i = 0; i < slots.size(); ++i) add(slots[i], lines, i);
@@ -228,7 +232,7 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
   };
   const SweepFit lines{
       numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
-      sweeps_of(facts)};
+      points_of(facts)};
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
   if (!climbs) what += ", no tree between switches measured";

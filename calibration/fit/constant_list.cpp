@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "calibration/records/csv_table.hpp"
 #include "models/base/require.hpp"
@@ -47,7 +49,8 @@ void add_values(const std::vector<FittedValue>& values, const char* fitted_to,
     if (value.deviation > 0.0)
       lines.push_back({value.profile, value.key, value.as, prior_text(value), order_of_magnitude,
                        value.evidence.width, value.evidence.records, sources_text(value.evidence),
-                       fitted_to});
+                       fitted_to, value.evidence.reach, value.evidence.record,
+                       value.evidence.kept_out});
 }
 
 void add_fitted(const FittedConstant& fitted, std::vector<ConstantLine>& lines) {
@@ -58,11 +61,70 @@ void add_fitted(const FittedConstant& fitted, std::vector<ConstantLine>& lines) 
       const std::string name = profile.text() + " " + key;
       lines.push_back({profile.text(), key, name == first ? "" : first,
                        fitted_text(constant, fitted.prior), constant.from, fitted.evidence.width,
-                       fitted.evidence.records, sources_text(fitted.evidence), "steps"});
+                       fitted.evidence.records, sources_text(fitted.evidence), "steps",
+                       fitted.evidence.reach, fitted.evidence.record, fitted.evidence.kept_out});
     }
 }
 
 std::string quoted(const std::string& cell) { return '"' + cell + '"'; }
+
+constexpr std::string_view between_names = "; ";
+
+std::string names_cell(const std::vector<std::string>& names) {
+  return quoted(fmt::format("{}", fmt::join(names, between_names)));
+}
+
+std::vector<std::string> names_of(std::string_view cell) {
+  std::vector<std::string> names;
+  while (!cell.empty()) {
+    const std::size_t end = std::min(cell.find(between_names), cell.size());
+    names.emplace_back(cell.substr(0, end));
+    cell.remove_prefix(std::min(end + between_names.size(), cell.size()));
+  }
+  return names;
+}
+
+/// "8-1024"; empty: nothing.
+std::string span_cell(const std::optional<int>& least, const std::optional<int>& most) {
+  return least ? fmt::format("{}-{}", *least, *most) : "";
+}
+
+/// @return false where the cell is neither empty nor a span
+bool read_span(const std::string& cell, std::optional<int>& least, std::optional<int>& most) {
+  if (cell.empty()) return true;
+  std::optional<double> from;
+  std::optional<double> to;
+  const std::size_t dash = cell.find('-');
+  if (dash == std::string::npos || !read_number(cell.substr(0, dash), from) ||
+      !read_number(cell.substr(dash + 1), to) || !from || !to || *from > *to)
+    return false;
+  least = static_cast<int>(*from);
+  most = static_cast<int>(*to);
+  return true;
+}
+
+const std::vector<std::string>& csv_columns() {
+  static const std::vector<std::string> columns{
+      "profile",   "key",     "as",   "prior", "from",   "width",  "records", "told_by",
+      "fitted_to", "devices", "gpus", "years", "stacks", "record", "kept_out"};
+  return columns;
+}
+
+/// What of a line is more than words. @return false where a cell cannot be read
+bool read_figures(const CsvTable& table, const CsvRow& row, ConstantLine& line) {
+  std::optional<double> width;
+  std::optional<double> records;
+  if (!read_number(table.cell(row, "width"), width) ||
+      !read_number(table.cell(row, "records"), records) || !width || !records)
+    return false;
+  line.width = *width;
+  line.records = static_cast<int>(*records);
+  ConstantReach& reach = line.reach;
+  reach.devices = names_of(table.cell(row, "devices"));
+  reach.stacks = names_of(table.cell(row, "stacks"));
+  return read_span(table.cell(row, "gpus"), reach.least_gpus, reach.most_gpus) &&
+         read_span(table.cell(row, "years"), reach.first_year, reach.last_year);
+}
 
 }  // namespace
 
@@ -76,34 +138,37 @@ std::vector<ConstantLine> constant_lines(const KernelFit& kernels, const Collect
 }
 
 std::string constants_csv(const std::vector<ConstantLine>& lines) {
-  std::string text = "profile,key,as,prior,from,width,records,told_by,fitted_to\n";
-  for (const ConstantLine& line : lines)
-    text += fmt::format("{},{},{},{},{},{:.3g},{},{},{}\n", line.profile, line.key, line.as,
+  std::string text = fmt::format("{}\n", fmt::join(csv_columns(), ","));
+  for (const ConstantLine& line : lines) {
+    const ConstantReach& reach = line.reach;
+    text += fmt::format("{},{},{},{},{},{:.3g},{},{},{},", line.profile, line.key, line.as,
                         line.prior, quoted(line.from), line.width, line.records,
                         quoted(line.told_by), line.fitted_to);
+    text += fmt::format("{},{},{},{},{},{}\n", names_cell(reach.devices),
+                        span_cell(reach.least_gpus, reach.most_gpus),
+                        span_cell(reach.first_year, reach.last_year), names_cell(reach.stacks),
+                        quoted(line.record), quoted(line.kept_out));
+  }
   return text;
 }
 
 std::vector<ConstantLine> read_constants_csv(const std::string& text, const std::string& file,
                                              Diagnostics& diagnostics) {
-  const CsvTable table = read_csv(
-      text, file,
-      {"profile", "key", "as", "prior", "from", "width", "records", "told_by", "fitted_to"},
-      diagnostics);
+  const CsvTable table = read_csv(text, file, csv_columns(), diagnostics);
   std::vector<ConstantLine> lines;
   if (!diagnostics.empty()) return lines;
   for (const CsvRow& row : table.rows) {
     const auto cell = [&](const char* column) { return table.cell(row, column); };
-    std::optional<double> width;
-    std::optional<double> records;
-    if (!read_number(cell("width"), width) || !read_number(cell("records"), records) || !width ||
-        !records) {
+    ConstantLine line{cell("profile"), cell("key"), cell("as"), cell("prior"), cell("from")};
+    line.told_by = cell("told_by");
+    line.fitted_to = cell("fitted_to");
+    line.record = cell("record");
+    line.kept_out = cell("kept_out");
+    if (read_figures(table, row, line))
+      lines.push_back(std::move(line));
+    else
       diagnostics.add({std::make_shared<const std::string>(file), row.line, 1}, "",
-                      "width and records have to be numbers");
-      continue;
-    }
-    lines.push_back({cell("profile"), cell("key"), cell("as"), cell("prior"), cell("from"), *width,
-                     static_cast<int>(*records), cell("told_by"), cell("fitted_to")});
+                      "width and records have to be numbers, gpus and years spans as 8-64");
   }
   return lines;
 }

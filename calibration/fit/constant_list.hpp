@@ -22,9 +22,12 @@ struct ConstantLine {
   std::string prior;  ///< as a file would write it
   std::string from;   ///< where the prior comes from, in words
   double width = 0.0;
-  int records = 0;        ///< the fewest that hold 90 % of what records say of it
-  std::string told_by;    ///< sources and their percent of what records say, the most first
-  std::string fitted_to;  ///< "steps", "kernels" or "collectives"
+  int records = 0;             ///< the fewest that hold 90 % of what records say of it
+  std::string told_by = {};    ///< sources and their percent of what records say, the most first
+  std::string fitted_to = {};  ///< "steps", "kernels" or "collectives"
+  ConstantReach reach = {};    ///< of those records
+  std::string record = {};     ///< the one that says most of it
+  std::string kept_out = {};   ///< the one that it moves most among those that no fit reads, if any
 
   friend bool operator==(const ConstantLine&, const ConstantLine&) = default;
 };

@@ -42,7 +42,8 @@ FitProblem::FitProblem(const FitPlan& plan, const std::vector<StepRun>& runs,
                      *run.job,
                      stage_layout(run.job->model, run.job->parallel),
                      {},
-                     run.fitted});
+                     run.fitted,
+                     run.year});
     Row& row = rows_.back();
     for (std::size_t i = 0; i < plan.constants.size(); ++i)
       for (const ProfileRef& profile : plan.constants[i].profiles)
@@ -204,6 +205,25 @@ std::vector<double> FitProblem::seconds(const VectorXd& x) {
     seconds[static_cast<std::size_t>(i)] = step_seconds(step_costs(row.job, row.layout)).value();
   });
   return seconds;
+}
+
+Eigen::MatrixXd FitProblem::moves_of_others(const VectorXd& x, const VectorXd& spans) {
+  Eigen::MatrixXd moves = Eigen::MatrixXd::Zero(static_cast<Index>(rows_.size()), x.size());
+  const auto moved_by = [&](Row& row, const Knob& knob, double side) {
+    const FitConstant& constant = plan_.constants[static_cast<std::size_t>(knob.variable)];
+    knob.set(std::clamp(std::exp(x[knob.variable] + side * spans[knob.variable]), constant.low,
+                        constant.high));
+    return residual(row);
+  };
+  for_rows(VectorXd::Ones(static_cast<Index>(rows_.size())), [&](Row& row, Index i) {
+    set(row, x);
+    for (const Knob& knob : row.knobs) {
+      if (knob.moves) continue;
+      moves(i, knob.variable) = moved_by(row, knob, 0.5) - moved_by(row, knob, -0.5);
+      knob.set(std::exp(x[knob.variable]));
+    }
+  });
+  return moves;
 }
 
 FitProblem::Planes FitProblem::planes_at(const VectorXd& x, const VectorXd& spans) {

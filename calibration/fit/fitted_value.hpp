@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/fit/constant_reach.hpp"
+
 namespace foretrain {
 
 /// What a constant would be without records, and which records say otherwise.
@@ -14,12 +16,14 @@ struct ConstantEvidence {
   int records = 0;     ///< the fewest that hold 90 % of what records say of it
   /// Sources by their share of what records say of it, the largest first.
   std::vector<std::pair<std::string, double>> sources = {};
+  ConstantReach reach = {};   ///< of those `records`
+  std::string record = {};    ///< id of the one that says most of it
+  std::string kept_out = {};  ///< of the record that no fit reads and it moves most; empty: none
 };
 
 /// Evidence of a constant by what every record says of it: its part of the curvature.
-/// @param sources of the records
 [[nodiscard]] ConstantEvidence evidence_of(const std::vector<double>& said,
-                                           const std::vector<std::string>& sources);
+                                           const std::vector<FitRecord>& records);
 
 /// A constant as a fit gives it.
 struct FittedValue {

@@ -27,14 +27,24 @@ using KernelNames = std::vector<std::string>;
 struct KernelFact {
   KernelCase kernel;
   std::string table;
+  std::string id;  ///< in words, since tables number their lines apart
 };
+
+std::string words_of(const KernelRecord& record) {
+  std::string sizes;
+  for (const auto& size : {record.m, record.n})
+    if (size) sizes += fmt::format("{:.0f}x", *size);
+  return fmt::format("{} {} {} {} {}{}", record.family(), record.op, record.gpu, record.dtype,
+                     sizes, record.shape);
+}
 
 std::vector<KernelFact> kernel_facts(const std::vector<KernelRecord>& records) {
   std::vector<KernelFact> facts;
   for (const KernelRecord& record : records) {
     MappedKernel mapped = map_kernel(record);
     if (mapped.kernel)
-      facts.push_back({std::move(*mapped.kernel), record.family() + " " + record.op});
+      facts.push_back(
+          {std::move(*mapped.kernel), record.family() + " " + record.op, words_of(record)});
   }
   return facts;
 }
@@ -77,8 +87,9 @@ class Chip {
     const std::vector<double>& values = fitted.values;
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
-    std::vector<std::string> tables;
-    for (const KernelFact* fact : facts) tables.push_back(fact->table);
+    std::vector<FitRecord> told;
+    for (const KernelFact* fact : facts)
+      told.push_back({fact->id, fact->table, fact->kernel.device});
     for (std::size_t i = 0; i < slots.size(); ++i) {
       FittedValue value{"",
                         slots[i].key,
@@ -86,7 +97,7 @@ class Chip {
                         fmt::format("{:g}{}", values[i], slots[i].unit),
                         fitted.deviations[i],
                         fitted.at_bound[i],
-                        evidence_of(fitted.said[i], tables)};
+                        evidence_of(fitted.said[i], told)};
       value.evidence.prior = slots[i].constant.start * slots[i].scale;
       value.evidence.width = slots[i].constant.width;
       if (slots[i].extra) {

@@ -161,23 +161,29 @@ NumericFit numeric_fit(const std::vector<NumericConstant>& constants, const LogR
 }
 
 ConstantEvidence evidence_of(const std::vector<double>& said,
-                             const std::vector<std::string>& sources) {
+                             const std::vector<FitRecord>& records) {
   constexpr double most = 0.9;
-  FORETRAIN_REQUIRE(said.size() == sources.size());
+  FORETRAIN_REQUIRE(said.size() == records.size());
   ConstantEvidence evidence;
   const double all = std::accumulate(said.begin(), said.end(), 0.0);
   // Beside the prior, which says 1: less is the rounding of slopes that are nothing.
   constexpr double rounding = 1e-12;
   if (!(all > rounding)) return evidence;
   std::map<std::string, double> shares;
-  for (std::size_t i = 0; i < said.size(); ++i) shares[sources[i]] += said[i] / all;
+  for (std::size_t i = 0; i < said.size(); ++i) shares[records[i].source] += said[i] / all;
   evidence.sources = {shares.begin(), shares.end()};
   std::stable_sort(evidence.sources.begin(), evidence.sources.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::vector<double> sorted = said;
-  std::sort(sorted.rbegin(), sorted.rend());
-  for (double sum = 0.0; sum < most * all; ++evidence.records)
-    sum += sorted.at(static_cast<std::size_t>(evidence.records));
+  std::vector<std::size_t> order(said.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return said[a] > said[b]; });
+  for (double sum = 0.0; sum < most * all; ++evidence.records) {
+    const std::size_t next = order.at(static_cast<std::size_t>(evidence.records));
+    sum += said[next];
+    evidence.reach.add(records[next]);
+  }
+  evidence.record = records[order.front()].id;
   return evidence;
 }
 

@@ -94,18 +94,28 @@ RunCatalog with_fit(RunCatalog catalog, const ProfileFit& fit) {
 
 namespace {
 
+/// The record that a constant moves most among those it is not fitted to; empty where a deviation
+/// of it moves none by a tenth of the noise.
+std::string kept_out(const FitProblem& problem, const VectorXd& moves) {
+  constexpr double least = 0.1;
+  Index most = 0;
+  if (moves.size() == 0 || moves.cwiseAbs().maxCoeff(&most) < least) return "";
+  return problem.check(static_cast<std::size_t>(most)).id;
+}
+
 /// What determined each constant; priors are those at the end of the fit.
-void add_evidence(const FitProblem& problem, const RobustProblem& robust,
-                  const RobustSolution& solution, ProfileFit& fit) {
+void add_evidence(FitProblem& problem, const RobustProblem& robust, const RobustSolution& solution,
+                  ProfileFit& fit) {
   const Eigen::MatrixXd said = said_by_rows(robust, solution);
   const VectorXd widths = prior_deviations(robust);
-  std::vector<std::string> sources;
-  for (std::size_t row = 0; row < problem.rows(); ++row)
-    sources.push_back(problem.check(row).source);
+  const Eigen::MatrixXd moves = problem.moves_of_others(solution.x, solution.deviations);
+  std::vector<FitRecord> records;
+  for (std::size_t row = 0; row < problem.rows(); ++row) records.push_back(problem.record(row));
   for (std::size_t i = 0; i < fit.constants.size(); ++i) {
     const auto at = static_cast<Index>(i);
     ConstantEvidence& evidence = fit.constants[i].evidence;
-    evidence = evidence_of({said.col(at).begin(), said.col(at).end()}, sources);
+    evidence = evidence_of({said.col(at).begin(), said.col(at).end()}, records);
+    evidence.kept_out = kept_out(problem, moves.col(at));
     evidence.prior = fit.constants[i].prior;
     evidence.width = widths[at];
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "calibration/cases/step_case.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/usage_error.hpp"
@@ -114,6 +115,40 @@ void add_shared(const std::vector<ConstantLine>& lines, ConstantEntry& entry) {
   }
 }
 
+/// Circumstances of shipped runs, by profile; those of a device's links have no more GPUs than
+/// the links join.
+using UsesOf = std::map<std::string, ConstantReach>;
+
+std::string links_of(const std::string& profile) { return profile + " links"; }
+
+UsesOf shipped_uses(const std::vector<std::filesystem::path>& catalogs) {
+  UsesOf uses;
+  for (const StepRun& run : step_runs(shipped_records(catalogs), load_run_catalog(catalogs))) {
+    if (!run.job) continue;
+    const Job& job = *run.job;
+    const FitRecord record = fit_record(run.check, job, run.year);
+    FitRecord links = record;
+    links.gpus = std::min(record.gpus, job.cluster.packing().domain);
+    uses[links_of("device/" + record.device)].add(links);
+    for (const std::string& profile :
+         {"device/" + job.cluster.host.device.name, "stack/" + job.stack.name,
+          "site/" + job.site.name, "fabric/" + job.cluster.network.preset})
+      uses[profile].add(record);
+  }
+  return uses;
+}
+
+void add_uses(UsesOf& uses, ConstantEntry& entry) {
+  const bool links = entry.fitted && entry.fitted->fitted_to == "collectives" &&
+                     entry.profile.starts_with("device/");
+  const auto used = [&](const std::string& profile) {
+    return uses[links ? links_of(profile) : profile];
+  };
+  entry.used = used(entry.profile);
+  for (const std::string& other : entry.shared)
+    if (other.find('/') != std::string::npos) entry.used.add(used(other));
+}
+
 void add_meanings(const ProfileFolder& layer, ConstantLayer& made) {
   std::set<std::string> keys;
   for (const ConstantEntry& entry : made.entries) keys.insert(entry.key);
@@ -129,10 +164,16 @@ double ConstantEntry::told() const {
   return std::clamp(1.0 - std::pow(deviation / fitted->width, 2), 0.0, 1.0);
 }
 
+ReachBeyond ConstantEntry::farther() const {
+  if (!fitted || fitted->records == 0) return {};
+  return beyond(fitted->reach, used, fitted->fitted_to != "kernels");
+}
+
 ConstantTable constant_table(const ConstantRequest& request) {
   const std::vector<ConstantLine> lines = shipped_lines(request.catalogs);
   LinesOf lines_of;
   for (const ConstantLine& line : lines) lines_of[line.profile].push_back(&line);
+  UsesOf uses = shipped_uses(request.catalogs);
   Diagnostics diagnostics;
   const auto roots = catalog_roots(request.catalogs, diagnostics);
   diagnostics.throw_if_any();
@@ -147,7 +188,10 @@ ConstantTable constant_table(const ConstantRequest& request) {
       for (ConstantEntry& entry : entries_of(layer, file, lines_of[profile], request.catalogs))
         made.entries.push_back(std::move(entry));
     }
-    for (ConstantEntry& entry : made.entries) add_shared(lines, entry);
+    for (ConstantEntry& entry : made.entries) {
+      add_shared(lines, entry);
+      add_uses(uses, entry);
+    }
     add_meanings(layer, made);
     table.layers.push_back(std::move(made));
   }

@@ -20,9 +20,12 @@ struct ConstantEntry {
   std::vector<std::string> shared = {};  ///< further profiles or keys with the same number
   /// Nothing: set by hand, from the source that the profile names.
   std::optional<ConstantLine> fitted = {};
+  ConstantReach used = {};  ///< of the shipped runs, fitted or not, that use these profiles
 
   /// Share of what is known of it that records say, 0 to 1: what they narrow of the prior.
   [[nodiscard]] double told() const;
+  /// What it is used for beyond the records that told it; nothing where none did.
+  [[nodiscard]] ReachBeyond farther() const;
 };
 
 /// What the key of a constant stands for, from the format of the profile's file.

@@ -100,6 +100,9 @@ expect 0 'nccl-tests on healthy clusters' "$foretrain" calibrate constants --kin
 expect 0 'set by hand' "$foretrain" calibrate constants --kind stack
 expect 0 '"free":' "$foretrain" calibrate constants --kind fabric --json
 expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
+expect 0 'Used beyond what was measured' "$foretrain" calibrate constants --kind device --markdown
+expect 0 '"kept_out":' "$foretrain" calibrate constants --kind stack --json
+expect 0 ',measured_on,used_beyond,record,kept_out' "$foretrain" calibrate constants --kind site --csv
 expect 2 'kernel not in' "$foretrain" calibrate constants --kind kernel
 expect 2 '--json excludes --csv' "$foretrain" calibrate constants --csv --json
 

@@ -353,13 +353,70 @@ TEST_CASE("constants: what the shipped profiles say is inside every bound",
 TEST_CASE("constants: evidence is by share, and counts the records that matter",
           "[calibration][fit][constants]") {
   const ConstantEvidence evidence =
-      evidence_of({6.0, 3.0, 0.5, 0.5, 0.0}, {"a", "b", "b", "c", "c"});
+      evidence_of({3.0, 6.0, 0.5, 0.5, 0.0}, {{"b-1", "b", "old", 64, 2023, "two"},
+                                              {"a-1", "a", "new", 8, {}, "one"},
+                                              {"b-2", "b", "old", 512, 2025, "two"},
+                                              {"c-1", "c", "old", 1, 2020, "two"},
+                                              {"c-2", "c", "old", 1, 2020, "two"}});
   CHECK(evidence.records == 2);
+  CHECK(evidence.record == "a-1");
+  CHECK(evidence.reach == ConstantReach{{"new", "old"}, {"one", "two"}, 8, 64, 2023, 2023});
   REQUIRE(evidence.sources.size() == 3);
   CHECK(evidence.sources[0] == std::pair<std::string, double>{"a", 0.6});
   CHECK(evidence.sources[1].first == "b");
   CHECK(evidence.sources[1].second == Approx(0.35));
-  CHECK(evidence_of({0.0}, {"a"}).records == 0);
+  CHECK(evidence_of({0.0}, {{"a-1", "a", "old"}}).records == 0);
+}
+
+TEST_CASE("constants: what is used on more than it was measured on is told apart",
+          "[calibration][fit][constants]") {
+  ConstantReach told;
+  told.add({"a-1", "a", "old", 64, 2023, "one"});
+  told.add({"a-2", "a", "new", 8});
+  CHECK(told == ConstantReach{{"new", "old"}, {"one"}, 8, 64, 2023, 2023});
+  ConstantReach used = told;
+  CHECK_FALSE(beyond(told, used, true).any());
+  used.add({"b-1", "b", "old", 128, 2023, "one"});
+  CHECK_FALSE(beyond(told, used, true).any());
+  ConstantReach other;
+  other.add({"b-2", "b", "newest", 129, 2026, "two"});
+  used.add(other);
+  const ReachBeyond farther = beyond(told, used, true);
+  CHECK(farther.devices == std::vector<std::string>{"newest"});
+  CHECK(farther.stacks == std::vector<std::string>{"two"});
+  CHECK(farther.gpus == 129);
+  CHECK_FALSE(farther.first_year);
+  CHECK(farther.last_year == 2026);
+  CHECK_FALSE(beyond(told, used, false).gpus);
+}
+
+TEST_CASE("constants: the table names records that ship, and refuses spans that are none",
+          "[calibration][fit][constants]") {
+  std::map<std::string, FitScope> runs;
+  for (const StepRun& run : all_runs()) runs[run.check.id] = run.fitted;
+  Diagnostics diagnostics;
+  const std::string text = source_file("fits/constants.csv");
+  int kept_out = 0;
+  for (const ConstantLine& line : read_constants_csv(text, "constants.csv", diagnostics)) {
+    CAPTURE(line.profile, line.key, line.record, line.kept_out);
+    CHECK(line.record.empty() == (line.records == 0));
+    CHECK(line.reach.least_gpus.has_value() == (line.records > 0));
+    if (line.fitted_to != "steps") continue;
+    if (line.records > 0) {
+      REQUIRE(runs.count(line.record) == 1);
+      CHECK(runs[line.record] != FitScope::none);
+    }
+    if (line.kept_out.empty()) continue;
+    REQUIRE(runs.count(line.kept_out) == 1);
+    CHECK(runs[line.kept_out] != FitScope::all);
+    ++kept_out;
+  }
+  CHECK(diagnostics.empty());
+  CHECK(kept_out > 20);
+  std::string broken = text.substr(0, text.find('\n') + 1);
+  broken += "stack/a,b,,1,\"c\",0.1,2,\"d 100\",steps,\"e\",64-8,,\"\",\"d-1\",\"\"\n";
+  CHECK(read_constants_csv(broken, "constants.csv", diagnostics).empty());
+  CHECK(diagnostics.count() == 1);
 }
 
 // tests/calibration/CMakeLists.txt runs this once more without FMA and AVX2, as other processors

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
+#include "calibration/fit/constant_reach.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
@@ -36,6 +38,9 @@ class FitProblem {
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
   [[nodiscard]] const RecordCheck& check(std::size_t row) const { return *rows_[row].check; }
   [[nodiscard]] const Job& job(std::size_t row) const { return rows_[row].job; }
+  [[nodiscard]] FitRecord record(std::size_t row) const {
+    return fit_record(check(row), job(row), rows_[row].year);
+  }
 
   /// Weight of every row: its grade, 0 of those that are compared alone, and no source (within a
   /// group) more than plan.rows in all; 0 of those in `out`, if any.
@@ -47,6 +52,10 @@ class FitProblem {
   [[nodiscard]] RobustProblem with(const Eigen::VectorXd& weights, double close_by = 0.0);
   /// Seconds of every row at x, whatever its weight.
   [[nodiscard]] std::vector<double> seconds(const Eigen::VectorXd& x);
+  /// How far constants move rows that they are not fitted to, in units of noise, while each goes
+  /// by its span; 0 where rows are fitted.
+  [[nodiscard]] Eigen::MatrixXd moves_of_others(const Eigen::VectorXd& x,
+                                                const Eigen::VectorXd& spans);
   /// Planes of all rows, and where they are of. Folds that begin with the same ones do not depend
   /// on each other.
   struct Planes {
@@ -82,6 +91,7 @@ class FitProblem {
     StageLayout layout;
     std::vector<Knob> knobs;  ///< ordered by variable
     FitScope scope = FitScope::all;
+    std::optional<int> year = {};
     Eigen::VectorXd derived_at{};    ///< of its plane
     Eigen::VectorXd derived_with{};  ///< its spans
     bool coarse = true;              ///< whether it is
