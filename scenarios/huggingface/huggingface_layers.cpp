@@ -121,6 +121,7 @@ LayerSizes most_frequent(const Sizes& sizes, const LlmShape& shape) {
   std::ptrdiff_t most = 0;
   for (const LayerSizes& each : sizes) {
     if (shape.indexer && each.index != IndexUse::own) continue;
+    if (each.shared_keys || each.hash_routed) continue;  // of special layers alone
     const std::ptrdiff_t count = std::count(sizes.begin(), sizes.end(), each);
     if (each.heads > 0 && count > most) {
       best = each;

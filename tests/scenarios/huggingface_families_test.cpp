@@ -8,6 +8,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "scenarios/catalog/catalog_models.hpp"
+#include "scenarios/sections/model_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
@@ -32,6 +34,20 @@ ReadFamily read_family(const std::string& text, const HuggingFaceRequest& reques
   const auto root = parse_yaml(text, "config.json", YamlLimits{}, diagnostics);
   REQUIRE(root);
   return read_tree(*root, request);
+}
+
+/// The model as the catalog reads back what is written of it.
+LlmShape catalog_shape(const HuggingFaceModel& model) {
+  const test::TemporaryFolder folder;
+  folder.write("model.yaml", model_catalog_text(model, "a file", "2026-11-27"));
+  Diagnostics diagnostics;
+  std::vector<SourceFile> files;
+  std::vector<ResolvedValue> values;
+  CatalogContext context{{}, folder.path(), diagnostics, files, values};
+  const auto entry = load_model_entry({"./model.yaml", "model", {}}, context);
+  for (const Diagnostic& each : diagnostics.items()) UNSCOPED_INFO(each.text());
+  CHECK(entry);
+  return entry ? entry->shape : LlmShape{};
 }
 
 bool tells(const HuggingFaceModel& model, const std::string& words) {
@@ -61,6 +77,9 @@ TEST_CASE("configurations of open models have the parameters that their layers a
     CHECK(parameters(read.model->shape) ==
           std::llround(*parse_number(row.find("parameters")->text).value));
     CHECK(joined(read.model->unknown) == "");
+    const LlmShape again = catalog_shape(*read.model);
+    CHECK(parameters(again) == parameters(read.model->shape));
+    CHECK(model_shape_text(again) == model_shape_text(read.model->shape));
   }
 }
 
