@@ -26,15 +26,15 @@ run 0 simulate run.yaml --json
 is_json out
 has out 'outside-calibration'
 
-# What is not modelled is told with its key.
-run 3 simulate run.yaml --set parallel.context=2 --set parallel.data=4
-has out 'State-space mixers over context ranks are not modelled'
+# Context ranks exchange heads of mixers for the sequence, as long as there are enough.
+run 0 simulate run.yaml --set parallel.context=2 --set parallel.data=4
+has out 'chunked scans are extrapolated'
 run 3 simulate run.yaml --set parallel.tensor=16
 has out 'Mamba groups are not divisible by parallel.tensor'
 
-# A search tries no context ranks, and its best plan runs.
-run 0 plan run.yaml --set training.global_batch=128
-has out 'state-space mixers over context ranks'
+# A search tries context ranks, and its best plan runs.
+run 0 plan run.yaml --set training.global_batch=128 --emit 1 best.yaml
+run 0 simulate best.yaml
 
 run 0 export megatron run.yaml --out run.sh
 has run.sh 'pretrain_mamba.py'
