@@ -152,8 +152,9 @@ TEST_CASE("GPU 0 of one process for all is told apart from the others", "[planne
 }
 
 TEST_CASE("a process per GPU is among what makes one process for all fit", "[planner][fit]") {
-  const FitReport report =
-      judge_fit(scenario_with({"parallel.processes=per-host"}, "basics/one-host-ddp.yaml"));
+  const FitReport report = judge_fit(
+      scenario_with({"parallel.processes=per-host", "model=llama3.2-1b", "training.micro_batch=2"},
+                    "basics/one-host-ddp.yaml"));
   CHECK(report.verdict == FitVerdict::does_not_fit);
   CHECK(std::any_of(report.changes.begin(), report.changes.end(), [](const Change& change) {
     return change.settings == std::vector<std::string>{"parallel.processes=per-gpu"};
