@@ -172,7 +172,7 @@ class Results(unittest.TestCase):
         for function in foretrain._functions.values():
             name = foretrain._python_name(function.name)
             names = {argument.arg for argument in found[name].args.kwonlyargs}
-            self.assertLessEqual(set(function.options) - names, {"from", "global"})
+            self.assertLessEqual(set(function.options) - names, {"as", "from", "global"})
 
     def test_module_as_a_program(self):
         done = subprocess.run(
