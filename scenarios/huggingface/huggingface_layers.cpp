@@ -117,7 +117,7 @@ void read_blocks(Reader& reader, int hidden, Sizes& sizes) {
 
 /// The set that most layers have, of those that may be a model's own.
 LayerSizes most_frequent(const Sizes& sizes, const LlmShape& shape) {
-  LayerSizes best = shape;
+  LayerSizes best = static_cast<const LayerSizes&>(shape);
   std::ptrdiff_t most = 0;
   for (const LayerSizes& each : sizes) {
     if (shape.indexer && each.index != IndexUse::own) continue;

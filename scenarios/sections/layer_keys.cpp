@@ -2,6 +2,7 @@
 #include "scenarios/sections/layer_keys.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -126,7 +127,7 @@ struct SizeKey {
   V LayerSizes::*member;
 };
 
-constexpr SizeKey<int> special_sizes[] = {
+constexpr auto special_sizes = std::to_array<SizeKey<int>>({
     {"heads", "Query heads; 0: no attention.", "96", &LayerSizes::heads},
     {"kv_heads", "Key and value heads.", "8", &LayerSizes::kv_heads},
     {"head_dim", "Width of one head.", "256", &LayerSizes::head_dim},
@@ -134,8 +135,8 @@ constexpr SizeKey<int> special_sizes[] = {
     {"window", "Tokens that a token sees; 0: all before it.", "1024", &LayerSizes::window},
     {"compressed", "Tokens that share one compressed key; 0: none.", "4", &LayerSizes::compressed},
     {"mlp_hidden", "Inner width of the dense MLP.", "12288", &LayerSizes::ffn_hidden},
-};
-constexpr SizeKey<bool> special_flags[] = {
+});
+constexpr auto special_flags = std::to_array<SizeKey<bool>>({
     {"sinks", "A learned logit per head in the softmax.", "true", &LayerSizes::attention_sinks},
     {"shared_keys", "Keys and values of an earlier layer (Gemma 3n).", "true",
      &LayerSizes::shared_keys},
@@ -143,7 +144,7 @@ constexpr SizeKey<bool> special_flags[] = {
      &LayerSizes::keys_are_values},
     {"hash_routed", "Experts chosen by a table of tokens (DeepSeek-V4).", "true",
      &LayerSizes::hash_routed},
-};
+});
 
 LayerKeys special_keys() {
   LayerKeys keys{
@@ -181,7 +182,7 @@ LayerKeys special_keys() {
 
 /// The model's own, as a layer that is like it would say it.
 LayerSizes own_sizes(const LlmShape& shape) {
-  LayerSizes own = shape;
+  LayerSizes own = static_cast<const LayerSizes&>(shape);
   if (shape.indexer) own.index = IndexUse::own;
   return own;
 }
@@ -207,6 +208,20 @@ void check_special(const LlmShape& shape, std::size_t at, const FieldValues& val
   const auto letter = static_cast<char>('a' + at);
   fault(shape.special_pattern.find(letter) == std::string::npos, "window",
         fmt::format("special_pattern has no {}", letter));
+}
+
+/// What a set has that the model's own has not, as a flow map's parts.
+std::string difference_text(const LayerSizes& sizes, const LayerSizes& own) {
+  std::string map;
+  const auto add = [&map](std::string_view name, std::string_view value) {
+    map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", name, value);
+  };
+  for (const auto& [name, help, example, member] : special_sizes)
+    if (sizes.*member != own.*member) add(name, std::to_string(sizes.*member));
+  for (const auto& [name, help, example, member] : special_flags)
+    if (sizes.*member != own.*member) add(name, sizes.*member ? "true" : "false");
+  if (sizes.index != own.index) add("index", name_of(sizes.index));
+  return map;
 }
 
 }  // namespace
@@ -259,21 +274,10 @@ void check_layers(const LlmShape& shape, const FieldValues& values, Diagnostics&
 
 std::string special_layers_text(const LlmShape& shape) {
   if (shape.special_layers.empty()) return {};
-  const LayerSizes own = own_sizes(shape);
   std::string text =
       fmt::format("special_pattern: \"{}\"\nspecial_layers:\n", shape.special_pattern);
-  for (const LayerSizes& sizes : shape.special_layers) {
-    std::string map;
-    const auto add = [&map](std::string_view name, std::string_view value) {
-      map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", name, value);
-    };
-    for (const auto& [name, help, example, member] : special_sizes)
-      if (sizes.*member != own.*member) add(name, std::to_string(sizes.*member));
-    for (const auto& [name, help, example, member] : special_flags)
-      if (sizes.*member != own.*member) add(name, sizes.*member ? "true" : "false");
-    if (sizes.index != own.index) add("index", name_of(sizes.index));
-    text += fmt::format("  - {{{}}}\n", map);
-  }
+  for (const LayerSizes& sizes : shape.special_layers)
+    text += fmt::format("  - {{{}}}\n", difference_text(sizes, own_sizes(shape)));
   return text;
 }
 
