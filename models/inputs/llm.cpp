@@ -38,7 +38,7 @@ std::uint8_t special_of(const std::string& pattern, std::size_t layer) {
 
 LayerSizes LlmShape::sizes(const LayerType& type) const {
   if (type.special > 0) return special_layers[type.special - std::size_t{1}];
-  LayerSizes own = *this;
+  LayerSizes own = static_cast<const LayerSizes&>(*this);
   if (!type.windowed) own.window = 0;
   if (indexer) own.index = IndexUse::own;
   return own;
