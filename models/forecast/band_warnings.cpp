@@ -115,6 +115,7 @@ bool memory_is_tight(const Job& job) { return is_tight(memory_load(job)); }
 void warn_of_inputs(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
   warn_of_network(job, warnings);
   warn_of_windows(job, warnings);
+  warn_of_unmeasured_layers(job, warnings);
   warn_of_unmeasured_attention(job, warnings);
   warn_of_domains(job, warnings);
   warn_of_launches(step, warnings);

@@ -16,6 +16,9 @@ namespace foretrain {
 /// 8-bit attention, and context ranks that do not send blocks round a ring.
 void warn_of_unmeasured_attention(const Job& job, std::vector<Warning>& warnings);
 
+/// Parts of layers that no measured run had.
+void warn_of_unmeasured_layers(const Job& job, std::vector<Warning>& warnings);
+
 /// Attention with a window: no windowed kernel was measured.
 void warn_of_windows(const Job& job, std::vector<Warning>& warnings);
 

@@ -3,8 +3,10 @@
 // against counts that were made by hand from their published implementations.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <string>
 
+#include "models/forecast/closed_form.hpp"
 #include "models/layers/activations.hpp"
 #include "models/layers/flops.hpp"
 #include "models/layers/layer_description.hpp"
@@ -369,6 +371,26 @@ TEST_CASE("open models: experts in a latent space send narrow rows", "[models][l
   describe_layer(model, {LayerKind::moe, false, MixerKind::delta}, {}, layer);
   for (const LayerOperator& op : layer.operators())
     if (op.work == LayerWork::expert_exchange) CHECK(op.out == 3584.0);
+}
+
+TEST_CASE("open models: forecasts say what of them no run had", "[models][layers]") {
+  Job job = test::llama2_70b_job();
+  job.model = lfm2_8b();
+  job.parallel.tensor = 8;
+  job.parallel.pipeline = 1;
+  job.parallel.data = job.cluster.gpus() / 8;
+  const auto told = [&](const std::string& words) {
+    const Prediction prediction = closed_form(job);
+    REQUIRE(prediction.step);
+    return std::any_of(
+        prediction.warnings.begin(), prediction.warnings.end(),
+        [&](const Warning& warning) { return warning.message.find(words) != std::string::npos; });
+  };
+  CHECK(told("short convolutions: priced from GEMMs and bytes"));
+  CHECK_FALSE(told("mixers over context ranks"));
+  job.parallel.context = 2;
+  job.parallel.data /= 2;
+  CHECK(told("short convolutions, mixers over context ranks"));
 }
 
 TEST_CASE("open models: mixers exchange heads over context ranks", "[models][layers]") {
