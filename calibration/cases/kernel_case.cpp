@@ -65,19 +65,21 @@ Gemm pass_of(const std::string& op, const Gemm& forward) {
 
 MappedKernel product(const KernelRecord& record, KernelCase kernel) {
   std::optional<double> depth;
-  double groups = 1.0;
+  double count = 1.0;
+  bool looped = false;
   std::smatch match;
-  static const std::regex grouped{R"((\d{1,9});groups=(\d{1,6}))"};
-  if (std::regex_match(record.shape, match, grouped)) {
+  static const std::regex several{R"((\d{1,9});(groups|batch)=(\d{1,6}))"};
+  if (std::regex_match(record.shape, match, several)) {
     depth = std::stod(match[1]);
-    groups = std::stod(match[2]);
+    count = std::stod(match[3]);
+    looped = match[2] == "groups" && count > 1.0;
   } else if (!read_number(record.shape, depth)) {
     depth.reset();
   }
   if (!record.m || !record.n || !depth) return no_kernel("the shape of the GEMM is not stated");
   if (kernel.precision == Precision::fp8_block)
     return no_kernel("GEMMs with a scale per block of 128: training runs other kernels");
-  GemmCase work{pass_of(record.op, {*record.m, *record.n, *depth, groups}), false};
+  GemmCase work{pass_of(record.op, {*record.m, *record.n, *depth, count}), false, looped};
   MappedKernel mapped;
   if (quantised(kernel.precision) && record.family() == "aiconfigurator" &&
       kernel.precision != Precision::mxfp8) {
@@ -86,7 +88,7 @@ MappedKernel product(const KernelRecord& record, KernelCase kernel) {
         fmt::format("the library brings the 16-bit input to {} in that time",
                     kernel.precision == Precision::fp8 ? "FP8" : name_of(kernel.precision)));
   }
-  if (groups > 1.0)
+  if (looped)
     mapped.assumptions.emplace_back(
         "groups one after another on four streams, at training's clock");
   const auto measured = measured_time(record, work.gemm.flop(), Bytes{});
@@ -265,7 +267,7 @@ struct Pricer {
   const InferenceExtras& extras;
 
   Seconds operator()(const GemmCase& work) const {
-    if (work.gemm.batch > 1.0) return looped(work.gemm);
+    if (work.looped) return looped(work.gemm);
     const Seconds time = gemm_time(work.gemm, on);
     return work.quantises ? time + quantise_time(work.gemm, on, extras) : time;
   }

@@ -17,6 +17,7 @@ namespace foretrain {
 struct GemmCase {
   Gemm gemm;
   bool quantises = false;  ///< the time includes bringing the 16-bit operand A to the format
+  bool looped = false;     ///< products of the batch are launches of their own, as of experts
 };
 
 /// A measured fused attention.

@@ -16,7 +16,9 @@ if ((gpus > 1)); then
   "$build/bin/foretrain-ncclbench" --gpus "$gpus" --budget 120s --out "$out/ncclbench.jsonl"
 fi
 if python3 -c 'import torch' 2>/dev/null; then
-  python3 "$here/torch_step.py" --budget 240 --out "$out/runs.yaml" --kernels "$out/kernels.jsonl"
+  python3 "$here/torch_step.py" --budget 150 --out "$out/runs.yaml" --kernels "$out/kernels.jsonl"
+  python3 "$here/trainer_step.py" --budget 90 --out "$out/trainer.yaml" ||
+    echo 'run_all: the Trainer was not measured' >&2
 else
   echo 'run_all: PyTorch is not installed, so no training steps were measured' >&2
 fi

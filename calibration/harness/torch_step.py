@@ -8,6 +8,7 @@ output (or --out) in the format of calibration/measured/runs.yaml, so that
 Lines. Without PyTorch or a GPU it says so and exits with 2.
 """
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -214,7 +215,9 @@ def run_steps(torch, run, options, device):
     name, sequence, micro, _, _ = run
     vocabulary = SIZES[name][5]
     torch.manual_seed(1)
-    model = share(torch, build_model(torch, run).to(device), options, device)
+    with torch.device(device):  # a model of billions of weights takes seconds to fill on a host
+        model = build_model(torch, run)
+    model = share(torch, model, options, device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     tokens = torch.randint(vocabulary, (micro, sequence + 1), device=device)
     seconds = []
@@ -307,6 +310,7 @@ def measure_all(torch, options, device, place, out):
         except torch.cuda.OutOfMemoryError:
             if options.parallel != "none":
                 raise  # the other ranks wait in a collective: nothing sound can follow
+        gc.collect()
         torch.cuda.empty_cache()
         if first:
             entry = record(run, gpu, place, measured, memory, options, versions)

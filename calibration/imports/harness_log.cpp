@@ -167,7 +167,7 @@ class HarnessReader {
                   fmt::format("mode={} pass={}", plain_text(mode, 16), plain_text(pass, 16)));
     record.m = shape.m;
     record.n = shape.n;
-    record.shape = batch > 1.0 ? fmt::format("{:.0f};groups={:.0f}", shape.k, batch)
+    record.shape = batch > 1.0 ? fmt::format("{:.0f};batch={:.0f}", shape.k, batch)
                                : fmt::format("{:.0f}", shape.k);
     record.time_us = *time;
     record.tflops = own;

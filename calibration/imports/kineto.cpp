@@ -144,7 +144,7 @@ class TraceReader {
       record.n = product.n;
       record.shape = fmt::format(
           "{:.0f}{}", product.k,
-          product.batch > 1.0 ? fmt::format(";groups={:.0f}", product.batch) : std::string());
+          product.batch > 1.0 ? fmt::format(";batch={:.0f}", product.batch) : std::string());
     }
     record.time_us = percentile_of(times, 0.5);
     record.note = fmt::format("mode=trace count={} share={:.4f}", times.size(), sum / total);

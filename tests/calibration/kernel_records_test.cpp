@@ -95,6 +95,27 @@ TEST_CASE("kernel records: what no model describes is refused with the reason",
   CHECK(map_kernel(elsewhere).why == "no device MI300X");
 }
 
+TEST_CASE("kernel records: products in one launch are not products of groups",
+          "[calibration][kernel]") {
+  // Measured on an H200: 256 products of 512 x 128 x 512 take 60 us at once. A loop over as many
+  // experts is at least as many launches.
+  KernelRecord record = record_of("gemm_cublaslt", "bf16", "512;batch=256");
+  record.gpu = "h200";
+  record.m = 512;
+  record.n = 128;
+  record.time_us = 60.0;
+  const RunCatalog& catalog = shipped_catalog();
+  const auto time = [&] {
+    const MappedKernel mapped = map_kernel(record);
+    REQUIRE(mapped.kernel);
+    return kernel_time(*mapped.kernel, catalog.devices.at("h200"),
+                       catalog.device_profiles.at("h200"), inference_extras());
+  };
+  CHECK(time() < 90.0 * us);
+  record.shape = "512;groups=256";
+  CHECK(time() > 500.0 * us);
+}
+
 TEST_CASE("sweep records: what is no count is told", "[calibration][collective]") {
   Diagnostics diagnostics;
   const auto records = read_sweep_records(

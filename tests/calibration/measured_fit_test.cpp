@@ -140,3 +140,25 @@ TEST_CASE("measured fit: a slow rail is named", "[calibration][import]") {
   const MeasuredFit fit = fit_measured({log}, {h100, "", 0}, catalog());
   CHECK_THAT(verdict_of(fit), Contains("rail 3 (mlx5_3) is slow: 24.5 of 49.0 GB/s"));
 }
+
+TEST_CASE("measured fit: what the harness measured of a GPU is read whole and fits",
+          "[calibration][import]") {
+  // A run of 75 s on an H200, of which no constant was fitted to anything.
+  const Imported real = imported(repository_file("calibration/measured/own/gpubench-h200.jsonl"));
+  CHECK(real.errors.empty());
+  CHECK(real.log.flagged.empty());
+  CHECK(real.log.facts.device == "h200");
+  REQUIRE(real.log.kernels.size() > 900);
+
+  const MeasuredFit fit = fit_measured({real.log}, {"h200", "", 5}, catalog());
+  REQUIRE(fit.residuals.size() == 3);
+  for (const FitResiduals& of : fit.residuals) {
+    CAPTURE(of.what);
+    CHECK(of.errors.median < (of.what == "memory" ? 0.12 : 0.04));
+  }
+  const DeviceProfile& shipped = catalog().device_profiles.at("h200");
+  CHECK(value_of(fit, "gemm.bf16.efficiency") ==
+        Approx(shipped.gemm.at(Precision::bf16).efficiency).epsilon(0.03));
+  CHECK(value_of(fit, "gemm.bf16.sustained") ==
+        Approx(shipped.gemm.at(Precision::bf16).sustained).epsilon(0.03));
+}

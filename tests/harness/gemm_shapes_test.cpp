@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/harness/common/gemm_shapes.hpp"
 
+#include <algorithm>
 #include <set>
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -56,6 +58,22 @@ TEST_CASE("the default cases are many, different and sound", "[harness]") {
                             std::string{name(one.type)};
     CHECK(seen.insert(key).second);
   }
+}
+
+TEST_CASE("what a budget leaves of the default cases is spread over all of them", "[harness]") {
+  const std::vector<GemmCase> cases = default_cases({NumberType::bf16, NumberType::fp8});
+  std::set<std::string> kinds;
+  std::int64_t largest = 0;
+  std::int64_t smallest = 1 << 24;
+  for (std::size_t i = 0; i < cases.size() / 10; ++i) {
+    kinds.insert(std::string{name(cases[i].pass)} + std::string{name(cases[i].type)} +
+                 (cases[i].shape.batch > 1 ? "batched" : ""));
+    largest = std::max(largest, cases[i].shape.out);
+    smallest = std::min(smallest, cases[i].shape.out);
+  }
+  CHECK(kinds.size() == 12);  // three passes, two types, batched or not
+  CHECK(largest > 100'000);
+  CHECK(smallest < 512);
 }
 
 }  // namespace foretrain::harness

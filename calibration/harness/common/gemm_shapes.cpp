@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/harness/common/gemm_shapes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <sstream>
@@ -93,6 +95,22 @@ void add_batched(std::vector<LinearShape>& shapes) {
     }
 }
 
+/// The same cases in an order of which every beginning is spread over the whole list (multiples of
+/// the golden ratio, modulo one): a budget then cuts some of every size, type and pass, not the
+/// last sizes.
+std::vector<GemmCase> spread(const std::vector<GemmCase>& cases) {
+  constexpr double golden = 0.6180339887498949;
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const double place = static_cast<double>(i) * golden;
+    order.emplace_back(place - std::floor(place), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<GemmCase> result;
+  for (const auto& [place, index] : order) result.push_back(cases[index]);
+  return result;
+}
+
 }  // namespace
 
 std::string_view name(NumberType type) { return type_names[static_cast<std::size_t>(type)]; }
@@ -142,7 +160,7 @@ std::vector<GemmCase> default_cases(const std::vector<NumberType>& types) {
         for (const GemmCase& other : cases) known = known || other == one;
         if (!known) cases.push_back(one);
       }
-  return cases;
+  return spread(cases);
 }
 
 }  // namespace foretrain::harness

@@ -52,8 +52,8 @@ struct GemmCase {
 [[nodiscard]] std::variant<std::vector<GemmCase>, std::string> parse_cases(std::string_view text);
 
 /// What is measured when nobody says: layers of models from 125M to 405B at tensor degrees 1 to 8,
-/// a grid around tile edges, and small batched products; the most telling cases first, since a
-/// budget may cut the list.
+/// a grid around tile edges, and small batched products; every beginning of the list is spread over
+/// all of it, since a budget may cut it.
 [[nodiscard]] std::vector<GemmCase> default_cases(const std::vector<NumberType>& types);
 
 }  // namespace foretrain::harness

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "calibration/harness/gpubench/bench.hpp"
 #include "calibration/harness/gpubench/gemm.hpp"
@@ -29,12 +30,26 @@ void write_times(Bench& bench, const GemmCase& what, const Gemm& gemm, const cha
   });
 }
 
+/// Lets the GPU rest for as long as it worked: power control answers to averages, and what is told
+/// as a burst would run at the clock of the cases before it.
+class Rest {
+ public:
+  Rest() = default;
+  Rest(const Rest&) = delete;
+  Rest& operator=(const Rest&) = delete;
+  ~Rest() { std::this_thread::sleep_for(std::chrono::steady_clock::now() - begin_); }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 void bench_case(Bench& bench, const GemmCase& what) {
+  const Rest rest;
   try {
     const Gemm gemm{what};
     const GemmCheck checked = gemm.verify(bench.stream());
     const Work work = [&gemm](cudaStream_t on) { gemm.run(on); };
-    write_times(bench, what, gemm, "warm", measure(bench.stream(), work, seconds_per_case),
+    write_times(bench, what, gemm, "warm", measure_bursts(bench.stream(), work, seconds_per_case),
                 checked);
     write_times(bench, what, gemm, "cold",
                 measure(bench.stream(), work, seconds_per_case, bench.cold_caches()), checked);

@@ -44,8 +44,28 @@ Stream::~Stream() { cudaStreamDestroy(stream_); }
 Event::Event() { check(cudaEventCreate(&event_)); }
 Event::~Event() { cudaEventDestroy(event_); }
 
+/// What two events take with nothing between them.
+static double event_seconds(cudaStream_t stream) {
+  static const double seconds = [stream] {
+    const Event begin;
+    const Event end;
+    std::vector<double> pairs;
+    for (int i = 0; i < 51; ++i) {
+      check(cudaEventRecord(begin.get(), stream));
+      check(cudaEventRecord(end.get(), stream));
+      check(cudaEventSynchronize(end.get()));
+      float milliseconds = 0.0F;
+      check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
+      pairs.push_back(milliseconds * 1e-3);
+    }
+    return summarize(pairs).minimum;
+  }();
+  return seconds;
+}
+
 std::vector<double> time_each(cudaStream_t stream, const Work& work, int repeats,
                               const Work& before) {
+  const double nothing = event_seconds(stream);
   const Event begin;
   const Event end;
   std::vector<double> seconds;
@@ -57,7 +77,7 @@ std::vector<double> time_each(cudaStream_t stream, const Work& work, int repeats
     check(cudaEventSynchronize(end.get()));
     float milliseconds = 0.0F;
     check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
-    seconds.push_back(milliseconds * 1e-3);
+    seconds.push_back(std::max(milliseconds * 1e-3 - nothing, 1e-9));
   }
   return seconds;
 }
@@ -75,6 +95,18 @@ Sample measure(cudaStream_t stream, const Work& work, double budget_s, const Wor
   const double fit = budget_s / std::max(first, 1e-6);
   const int repeats = std::clamp(static_cast<int>(std::min(fit, 1e6)), fewest, most);
   return summarize(time_each(stream, work, repeats, before));
+}
+
+Sample measure_bursts(cudaStream_t stream, const Work& work, double budget_s) {
+  constexpr double burst_s = 2e-4;
+  constexpr int fewest = 3;
+  constexpr int most = 50;
+  const double one = std::max(time_together(stream, work, 3), 1e-6);
+  const int count = std::clamp(static_cast<int>(burst_s / one), 1, 200);
+  const int bursts = std::clamp(static_cast<int>(budget_s / (one * count)), fewest, most);
+  std::vector<double> seconds;
+  for (int i = 0; i < bursts; ++i) seconds.push_back(time_together(stream, work, count));
+  return summarize(seconds);
 }
 
 }  // namespace foretrain::harness

@@ -48,44 +48,77 @@ __device__ float block_max(float value) {
   return largest;
 }
 
+/// Eight numbers, as wide as a thread can read at once.
+struct alignas(16) Eight {
+  __nv_bfloat162 pairs[4];
+};
+
+template <typename Visit>
+__device__ void each(const Eight& eight, const Visit& visit) {
+  for (const __nv_bfloat162 pair : eight.pairs) {
+    const float2 both = __bfloat1622float2(pair);
+    visit(both.x);
+    visit(both.y);
+  }
+}
+
+template <typename Change>
+__device__ Eight changed(const Eight& eight, const Change& change) {
+  Eight result;
+  for (int i = 0; i < 4; ++i) {
+    const float2 both = __bfloat1622float2(eight.pairs[i]);
+    result.pairs[i] = __floats2bfloat162_rn(change(both.x), change(both.y));
+  }
+  return result;
+}
+
+/// Rows are read once and kept in shared memory, as library kernels do.
+extern __shared__ Eight kept_row[];
+
 /// Sum of each row: reads once, writes one number a row.
-__global__ void reduce_kernel(const __nv_bfloat16* x, float* out, std::int64_t columns) {
-  const __nv_bfloat16* row = x + blockIdx.x * columns;
+__global__ void reduce_kernel(const Eight* x, float* out, int width) {
+  const Eight* row = x + static_cast<std::int64_t>(blockIdx.x) * width;
   float sum = 0.0F;
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) sum += __bfloat162float(row[i]);
+  for (int i = threadIdx.x; i < width; i += blockDim.x)
+    each(row[i], [&](float value) { sum += value; });
   sum = block_sum(sum);
   if (threadIdx.x == 0) out[blockIdx.x] = sum;
 }
 
-__global__ void layernorm_kernel(const __nv_bfloat16* x, __nv_bfloat16* y, std::int64_t columns) {
-  const __nv_bfloat16* row = x + blockIdx.x * columns;
+__global__ void layernorm_kernel(const Eight* x, Eight* y, int width) {
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * width;
   float sum = 0.0F;
   float squares = 0.0F;
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x) {
-    const float value = __bfloat162float(row[i]);
-    sum += value;
-    squares += value * value;
+  for (int i = threadIdx.x; i < width; i += blockDim.x) {
+    kept_row[i] = x[first + i];
+    each(kept_row[i], [&](float value) {
+      sum += value;
+      squares += value * value;
+    });
   }
-  const float mean = block_sum(sum) / static_cast<float>(columns);
-  const float variance = block_sum(squares) / static_cast<float>(columns) - mean * mean;
+  const float columns = 8.0F * static_cast<float>(width);
+  const float mean = block_sum(sum) / columns;
+  const float variance = block_sum(squares) / columns - mean * mean;
   const float scale = rsqrtf(variance + 1e-5F);
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
-    y[blockIdx.x * columns + i] = __float2bfloat16((__bfloat162float(row[i]) - mean) * scale);
+  for (int i = threadIdx.x; i < width; i += blockDim.x)
+    y[first + i] = changed(kept_row[i], [=](float value) { return (value - mean) * scale; });
 }
 
-__global__ void softmax_kernel(const __nv_bfloat16* x, __nv_bfloat16* y, std::int64_t columns) {
-  const __nv_bfloat16* row = x + blockIdx.x * columns;
+__global__ void softmax_kernel(const Eight* x, Eight* y, int width) {
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * width;
   float largest = -INFINITY;
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
-    largest = fmaxf(largest, __bfloat162float(row[i]));
+  for (int i = threadIdx.x; i < width; i += blockDim.x) {
+    kept_row[i] = x[first + i];
+    each(kept_row[i], [&](float value) { largest = fmaxf(largest, value); });
+  }
   largest = block_max(largest);
   float sum = 0.0F;
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
-    sum += __expf(__bfloat162float(row[i]) - largest);
+  for (int i = threadIdx.x; i < width; i += blockDim.x)
+    each(kept_row[i], [&](float value) { sum += __expf(value - largest); });
   const float scale = 1.0F / block_sum(sum);
-  for (std::int64_t i = threadIdx.x; i < columns; i += blockDim.x)
-    y[blockIdx.x * columns + i] =
-        __float2bfloat16(__expf(__bfloat162float(row[i]) - largest) * scale);
+  for (int i = threadIdx.x; i < width; i += blockDim.x)
+    y[first + i] =
+        changed(kept_row[i], [=](float value) { return __expf(value - largest) * scale; });
 }
 
 /// Reads a gradient, weight and two moments, writes weight, moments and a bf16 copy: 30 bytes.
@@ -220,15 +253,17 @@ double reduce_error(const std::vector<double>& row, const DeviceBuffer& y) {
 
 void bench_row_kernels(Bench& bench, Rows size) {
   const auto rows = static_cast<unsigned>(size.rows);
+  const int width = static_cast<int>(size.columns / 8);
+  const std::size_t kept = static_cast<std::size_t>(width) * sizeof(Eight);
   const auto launch = [&](auto kernel) {
     return [=](cudaStream_t on, const DeviceBuffer& x, const DeviceBuffer& y) {
-      kernel<<<rows, threads, 0, on>>>(x.as<__nv_bfloat16>(), y.as<__nv_bfloat16>(), size.columns);
+      kernel<<<rows, threads, kept, on>>>(x.as<Eight>(), y.as<Eight>(), width);
     };
   };
   bench_rows(bench, "layernorm", size, 2.0, 2e-2, launch(layernorm_kernel), layernorm_error);
   bench_rows(bench, "softmax", size, 2.0, 2e-2, launch(softmax_kernel), softmax_error);
   const auto reduce = [=](cudaStream_t on, const DeviceBuffer& x, const DeviceBuffer& y) {
-    reduce_kernel<<<rows, threads, 0, on>>>(x.as<__nv_bfloat16>(), y.as<float>(), size.columns);
+    reduce_kernel<<<rows, threads, 0, on>>>(x.as<Eight>(), y.as<float>(), width);
   };
   bench_rows(bench, "reduce", size, 1.0, 1e-3, reduce, reduce_error);
 }
