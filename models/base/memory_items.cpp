@@ -67,6 +67,8 @@ constexpr std::array<MemoryItemInfo, memory_items> infos{{
      "activations of the layers that are being recomputed"},
     {Item::mtp_layers, Category::activations, "multi-token prediction",
      "activations of the extra prediction modules and their losses"},
+    {Item::vision_tower, Category::activations, "vision tower",
+     "what its layers and projectors keep where they are trained"},
     {Item::model_ends, Category::activations, "ends of the model",
      "embedding dropout, final norm, token arrays"},
     {Item::loss, Category::activations, "logits and softmax",

@@ -52,6 +52,7 @@ enum class MemoryItem {
   layer_inputs,
   recomputed_layer,
   mtp_layers,
+  vision_tower,
   model_ends,
   loss,
   loss_gradient,

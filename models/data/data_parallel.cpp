@@ -147,7 +147,7 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
     Seconds& sums = groups.replicas.domains() > 1 ? across : inside;
     sums += all_reduce_time(groups.replicas, Bytes{bytes * trained} / groups.shard.ranks, path);
   };
-  add(dense_groups(job), parameters.dense, parameters.trained_dense);
+  add(dense_groups(job), parameters.dense - parameters.forward_only, parameters.trained_dense);
   add(expert_groups(job), parameters.experts, parameters.trained_experts);
   return max(inside, across);
 }
@@ -232,7 +232,7 @@ std::vector<Exchange> backward_shard_exchanges(const Job& job, const PieceParame
   const auto add = [&](const StateExchanges& more) {
     for (const Exchange& exchange : more.both()) exchanges.push_back(exchange);
   };
-  const WeightBytes weights{Bytes{weight_bytes * parameters.dense},
+  const WeightBytes weights{Bytes{weight_bytes * (parameters.dense - parameters.forward_only)},
                             Bytes{weight_bytes * parameters.experts}};
   if (job.parallel.zero >= 3)
     add(state_exchanges(job, CollectiveOp::all_gather, weights, Cover::kernels));

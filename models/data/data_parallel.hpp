@@ -54,6 +54,7 @@ struct PieceParameters {
   double experts = 0.0;
   double trained_dense = 0.0;
   double trained_experts = 0.0;
+  double forward_only = 0.0;  ///< of `dense`: those that no gradient goes through
 };
 
 /// Adds the exposed traffic of sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) to every pass

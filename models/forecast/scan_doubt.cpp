@@ -60,6 +60,7 @@ void warn_of_unmeasured_layers(const Job& job, std::vector<Warning>& warnings) {
   add(model.moe && model.moe->latent_hidden > 0, "experts in a latent space");
   add(model.moe && model.moe->identity_experts > 0, "experts that compute nothing");
   add(model.moe && model.moe->dense_beside, "a dense MLP beside experts");
+  add(job.has_tower(), "vision towers");
   const bool mixes = model.has_mixer(MixerKind::mamba) || model.has_mixer(MixerKind::delta) ||
                      model.has_mixer(MixerKind::convolution) || model.mamba_beside;
   add(mixes && job.parallel.context > 1, "mixers over context ranks");

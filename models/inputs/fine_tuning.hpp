@@ -65,12 +65,24 @@ FORETRAIN_ENUM_NAMES(ExpertAdapters, {ExpertAdapters::per_expert, "per-expert"},
                      {ExpertAdapters::shared, "shared"}, {ExpertAdapters::merged, "merged"},
                      {ExpertAdapters::none, "none"});
 
-/// Parts of a model that are trained or frozen as a whole.
-enum class ModelPart : std::uint8_t { embedding, attention, mlp, router, experts, norms, output };
+/// Parts of a model that are trained or frozen as a whole: of the language model, then the layers
+/// of a vision tower and its projectors.
+enum class ModelPart : std::uint8_t {
+  embedding,
+  attention,
+  mlp,
+  router,
+  experts,
+  norms,
+  output,
+  vision,
+  projector
+};
 FORETRAIN_ENUM_NAMES(ModelPart, {ModelPart::embedding, "embedding"},
                      {ModelPart::attention, "attention"}, {ModelPart::mlp, "mlp"},
                      {ModelPart::router, "router"}, {ModelPart::experts, "experts"},
-                     {ModelPart::norms, "norms"}, {ModelPart::output, "output"});
+                     {ModelPart::norms, "norms"}, {ModelPart::output, "output"},
+                     {ModelPart::vision, "vision"}, {ModelPart::projector, "projector"});
 
 /// How the frozen matrices of layers rest: as they are multiplied; in blocks of 4 bits with a scale
 /// of 32 bits each, or with scales that are quantised once more (QLoRA, arXiv 2305.14314); in
@@ -116,7 +128,9 @@ struct FineTuning {
 
   [[nodiscard]] bool adapts() const { return adapter != AdapterKind::none; }
   [[nodiscard]] bool trains(ModelPart part) const {
-    if (part == ModelPart::embedding && frozen_layers > 0) return false;
+    const bool before_layers =
+        part == ModelPart::embedding || part == ModelPart::vision || part == ModelPart::projector;
+    if (before_layers && frozen_layers > 0) return false;
     return trained ? trained->has(part) : !adapts();
   }
   /// Some weights are not trained.

@@ -140,6 +140,15 @@ struct CudaGraphs {
   static constexpr unsigned bit(GraphPart part) { return 1U << static_cast<unsigned>(part); }
 };
 
+/// Images in the sequences of a job, whose tokens are among Training::sequence.
+struct Images {
+  double per_sequence = 0.0;  ///< on average; 0: text alone, no tower is held or computed
+  int tokens = 0;             ///< of an image; 0: as many as VisionShape::tokens
+
+  [[nodiscard]] bool any() const { return per_sequence > 0.0; }
+  friend bool operator==(const Images&, const Images&) = default;
+};
+
 struct Training {
   int sequence = 0;              ///< tokens per sequence
   int micro_batch = 1;           ///< sequences per GPU pass
@@ -173,6 +182,7 @@ struct Training {
   FusedKernels fused_kernels;     ///< beside those that the stack has anyway
   int vocabulary_multiple = 128;  ///< the vocabulary is padded to a multiple of this times tensor
   Samples samples;                ///< what rows are made of; by default one sample each
+  Images images;
 
   /// Whether weights, gradients and moments all have 16 bits.
   [[nodiscard]] bool narrow_weights() const {
@@ -332,6 +342,12 @@ struct Job {
   /// fitted on.
   std::optional<int> software_year;
 
+  /// A vision tower is held and computed.
+  [[nodiscard]] bool has_tower() const { return model.vision && training.images.any(); }
+  /// Tokens of an image. @pre the model has a tower
+  [[nodiscard]] int image_tokens() const {
+    return training.images.tokens > 0 ? training.images.tokens : model.vision->tokens;
+  }
   /// Vocabulary as allocated: padded to vocabulary_multiple * tensor.
   [[nodiscard]] int vocabulary() const {
     return padded_vocabulary(model.vocabulary, training.vocabulary_multiple * parallel.tensor);

@@ -8,6 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "models/inputs/layer_type.hpp"
+#include "models/inputs/vision.hpp"
 
 namespace foretrain {
 
@@ -32,9 +33,6 @@ struct ModelNumbers {
   int rope_positions = 0;    ///< longest sequence before the scaling
   double norm_epsilon = 0.0;
 };
-
-enum class NormKind { layernorm, rmsnorm };
-FORETRAIN_ENUM_NAMES(NormKind, {NormKind::layernorm, "layernorm"}, {NormKind::rmsnorm, "rmsnorm"});
 
 /// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1).
 struct MlaShape {
@@ -155,6 +153,11 @@ struct LlmShape : LayerSizes {
   /// layer, repeated over the layers, a for the first of them, . for none.
   std::vector<LayerSizes> special_layers;
   std::string special_pattern;
+
+  bool bidirectional = false;  ///< a token sees those behind it as well (layers of a tower)
+  /// What makes tokens of images; nothing: the model reads text alone. Layers, parameters and
+  /// lengths above are the language model's.
+  std::optional<VisionShape> vision;
 
   ModelNumbers numbers;
 

@@ -9,6 +9,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/layers/launch_graphs.hpp"
 #include "models/layers/layer_description.hpp"
+#include "models/layers/vision_tower.hpp"
 
 namespace foretrain {
 namespace {
@@ -192,6 +193,9 @@ void add_ends(const Shape& shape, const RowCounts& rows, const KeepBytes& bytes,
   const ModelEnds ends{job};
   model.parameters.ends = rank_ends(ends);
   model.trained.ends = rank_ends(ends, Counted::trained);
+  model.parameters.ends.tower = rank_tower(job);
+  model.trained.ends.tower = rank_tower(job, Counted::trained);
+  if (job.has_tower()) model.tower = tower_activations(job);
   model.trained.skipped = job.fine_tuning.frozen_layers;
   model.embedding = read_saved(ends.embedding, rows, bytes);
   model.output = read_saved(ends.output, rows, bytes);

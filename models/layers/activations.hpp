@@ -44,6 +44,7 @@ struct ActivationModel {
   DistinctWeights distinct;
   std::array<FormActivations, layer_forms> forms;  ///< by form_index(); those that the job has
   double layer_input = 0.0;  ///< residual stream, what full recomputation keeps
+  double tower = 0.0;        ///< what the vision tower keeps of a micro-batch
   EndActivations embedding;
   EndActivations output;      ///< of final norm, projection and loss, the last of the model
   EndActivations prediction;  ///< one prediction module without its layer and its output

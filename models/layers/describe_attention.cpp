@@ -16,6 +16,7 @@ HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const Layer
   shape.heads = sizes.heads / cut.tensor;
   shape.window = sizes.window;
   shape.chunked = sizes.window > 0 && model.window_chunked;
+  shape.both_ways = model.bidirectional;
   shape.compressed = sizes.compressed;
   if (sizes.index != IndexUse::none && sizes.compressed > 0)
     shape.chosen = model.indexer->top_k;

@@ -4,6 +4,7 @@
 #include "models/layers/model_ends.hpp"
 #include "models/layers/row_statistics.hpp"
 #include "models/layers/sliding_window.hpp"
+#include "models/layers/vision_tower.hpp"
 
 namespace foretrain {
 namespace {
@@ -88,7 +89,10 @@ bool is_plain(const Job& job) {
 
 }  // namespace
 
-StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops attention) {
+namespace {
+
+/// Of the language model.
+StepFlops text_flops(const Job& job, RecomputeKind recompute, AttentionFlops attention) {
   const Training& training = job.training;
   if (is_plain(job)) {
     const FlopsPerSequence step =
@@ -124,6 +128,15 @@ StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops atte
   if (recompute == RecomputeKind::full) again = layers.forward - idle.forward;
   const double batch = training.global_batch;
   return {Flop{batch * rows.tokens * each}, Flop{batch * rows.computed * (each + again)}};
+}
+
+}  // namespace
+
+StepFlops job_flops(const Job& job, RecomputeKind recompute, AttentionFlops attention) {
+  StepFlops flops = text_flops(job, recompute, attention);
+  if (!job.has_tower()) return flops;
+  const StepFlops tower = tower_flops(job, recompute);
+  return {flops.model + tower.model, flops.hardware + tower.hardware};
 }
 
 namespace {
@@ -170,6 +183,7 @@ JobParameters job_parameters(const Job& job) {
       add_layers(type, number, frozen[type_index(type)]);
   add_end(describe_embedding, 1.0);
   add_end(describe_output, 1.0);
+  count.trained += static_cast<std::int64_t>(rank_tower(job, Counted::trained));
   const int modules = job.model.mtp_layers;
   if (modules == 0) return count;
   add_layers({prediction_layer(job.model)}, modules);

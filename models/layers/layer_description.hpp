@@ -219,6 +219,7 @@ struct HeadShape {
   double value_dim = 0.0;
   double window = 0.0;      ///< tokens that a token sees, itself included; 0: all before it
   bool chunked = false;     ///< of those in chunks of so many
+  bool both_ways = false;   ///< a token sees those behind it as well
   double compressed = 0.0;  ///< beside the window: tokens that share a key; 0: none
   double chosen = 0.0;      ///< of those keys, that a query sees; 0: all
 

@@ -7,6 +7,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/model_ends.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
@@ -80,6 +81,7 @@ RankLayers rank_layers(const Job& job, Counted counted) {
   for (std::size_t form = 0; form < layer_forms; ++form)
     if (held[form] > 0) layers.forms[form] = rank_layer(job, layer_types[form], counted);
   layers.ends = rank_ends(job, counted);
+  layers.ends.tower = rank_tower(job, counted);
   if (counted == Counted::trained) layers.skipped = job.fine_tuning.frozen_layers;
   return layers;
 }
@@ -135,7 +137,10 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   const bool own_copy = model.mtp_layers > 0 && ends.output && !ends.embedding;
   if (ends.embedding || own_copy || split) rank.embedding += table;
   if (split && !ends.output && !model.tied_embeddings) rank.output += projection;
-  if (ends.embedding) rank.embedding += held.ends.beside_table;
+  if (ends.embedding) {
+    rank.embedding += held.ends.beside_table + held.ends.tower;
+    rank.tower = held.ends.tower;
+  }
   if (ends.output) {
     const bool shared_here = model.tied_embeddings && (ends.embedding || own_copy);
     rank.output += held.ends.final_norm + (shared_here ? 0.0 : projection);

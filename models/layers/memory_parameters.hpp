@@ -37,6 +37,7 @@ enum class Counted : std::uint8_t { all, trained };
 struct RankEnds {
   double table = 0.0;         ///< of tokens
   double beside_table = 0.0;  ///< positions, embedding norm
+  double tower = 0.0;         ///< vision tower with its projectors, whole on every rank
   double projection = 0.0;    ///< to the vocabulary; the table again where they are tied
   double final_norm = 0.0;
   RankLayer prediction;  ///< one module of multi-token prediction without its layer
@@ -70,7 +71,8 @@ struct HeldLayers {
 struct RankParameters {
   double layers = 0.0;  ///< all layers without routed experts, MTP modules included
   double experts = 0.0;
-  double embedding = 0.0;       ///< token and position tables, embedding norm
+  double embedding = 0.0;       ///< token and position tables, embedding norm, vision tower
+  double tower = 0.0;           ///< of `embedding`: the vision tower
   double output = 0.0;          ///< vocabulary projection and final norm
   double layer_matrices = 0.0;  ///< of `layers`: linear layers' weights
   double vectors = 0.0;         ///< of `layers`: norms and biases

@@ -21,6 +21,7 @@ double attended_keys(double sequence, double window, bool chunked) {
 
 double attended_keys(double sequence, const HeadShape& heads, bool sees_window) {
   const double near = attended_keys(sequence, sees_window ? heads.window : 0.0, heads.chunked);
+  if (heads.both_ways) return sees_window ? 2.0 * near : near;
   if (heads.compressed == 0.0) return near;
   return near + attended_keys(sequence, heads.chosen * heads.compressed) / heads.compressed;
 }

@@ -14,7 +14,8 @@ namespace foretrain {
 /// tokens up to its own. @param window 0: no window. @param chunked a query sees the tokens before
 /// it in its chunk of `window` tokens, the last of which may be shorter. @pre sequence > 0.
 [[nodiscard]] double attended_keys(double sequence, double window, bool chunked = false);
-/// The same of heads; with compressed keys, those that follow the window's, or the best of them.
+/// The same of heads; with compressed keys, those that follow the window's, or the best of them;
+/// where tokens see those behind them as well, twice as many.
 /// @param sees_window false: unfused kernels, which compute all scores and mask them
 [[nodiscard]] double attended_keys(double sequence, const HeadShape& heads,
                                    bool sees_window = true);

@@ -6,6 +6,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/parameters.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/memory/memory_needs.hpp"
 
@@ -92,8 +93,8 @@ Bytes checkpoint_size(const Job& job) {
   const auto published = static_cast<double>(parameters(job.model));
   const auto unpadded = static_cast<double>(embedding_parameters(job.model, job.model.vocabulary) +
                                             head_parameters(job.model, job.model.vocabulary));
-  const double count =
-      published - unpadded + embedding + head + static_cast<double>(mtp_parameters(job.model));
+  const double count = published - unpadded + embedding + head +
+                       static_cast<double>(mtp_parameters(job.model)) + rank_tower(job);
   const bool full =
       job.training.precision == Precision::fp32 || job.training.precision == Precision::tf32;
   return Bytes{count * (full ? 12.0 : 14.0)};

@@ -146,6 +146,7 @@ void add_live(const StageContext& context, const LiveTensors& live, Rows& rows) 
   if (!context.rules.output_deallocation && job.parallel.pipeline > 1)
     rows[Item::boundary_tensors] += live.passes * model.layer_input;
   rows[Item::model_ends] += live.embedding * model.embedding.kept + live.output * model.output.kept;
+  rows[Item::vision_tower] += live.embedding * model.tower;
   if (live.output > 0.0 && job.model.mtp_layers > 0) {
     const double layer = job.memory.recompute.kind == RecomputeKind::full
                              ? model.layer_input
@@ -273,7 +274,8 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
                                              : per.gathered * context.parameters.total();
     if (reshards && context.rules.root_gathered)
       rows[Item::gathered_weights] +=
-          per.gathered * (context.parameters.embedding + context.parameters.output);
+          per.gathered *
+          (context.parameters.embedding - context.parameters.tower + context.parameters.output);
     else if (context.ends.output && !backward && reshards)
       rows[Item::gathered_weights] += per.gathered * context.parameters.output;
   }

@@ -146,6 +146,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
   for (Infeasible& reason : fine_tuning_not_modelled(job)) reasons.push_back(std::move(reason));
+  refuse_images(job, reasons);
   refuse_machine(job, reasons);
   refuse_library(job, reasons);
   return reasons;

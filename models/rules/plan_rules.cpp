@@ -290,6 +290,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   check_order(job, reasons);
   check_pipeline(job, reasons);
   for (Infeasible& reason : broken_fine_tuning_rules(job)) reasons.push_back(std::move(reason));
+  for (Infeasible& reason : broken_image_rules(job)) reasons.push_back(std::move(reason));
   return reasons;
 }
 

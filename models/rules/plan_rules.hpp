@@ -23,6 +23,12 @@ namespace foretrain {
 [[nodiscard]] std::vector<Infeasible> broken_batch_rules(const Job& job);
 [[nodiscard]] std::vector<Infeasible> broken_shard_rules(const Job& job);
 
+/// Of the layout's, those about images: a tower and tokens for them, room in the sequence, and
+/// nothing trained of a tower without them.
+[[nodiscard]] std::vector<Infeasible> broken_image_rules(const Job& job);
+/// The rule of those that the length of a sequence decides.
+inline constexpr std::string_view image_tokens_rule = "images-fit-sequence";
+
 /// What the job asks for that the step time of this version does not cover; the rule is
 /// "not-modelled". Memory and FLOPs are still forecast for such jobs. Neither the micro-batch nor
 /// what is recomputed matters to it.

@@ -72,6 +72,8 @@ std::string piece_name(PieceKind kind) {
       return "head";
     case PieceKind::vocabulary_share:
       return "share of the vocabulary";
+    case PieceKind::vision:
+      return "vision tower";
     case PieceKind::replicas:
       return "replicas";
     case PieceKind::outputs:

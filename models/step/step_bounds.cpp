@@ -10,6 +10,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/inputs/recompute_key.hpp"
 #include "models/layers/layer_cost.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/schedules/in_flight.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/step/step_costs.hpp"
@@ -48,6 +49,7 @@ StepBounds::Pieces StepBounds::price(const Job& job) {
     pieces.embedding = passes_of(cost.embedding());
     pieces.head = passes_of(cost.head());
   }
+  if (job.has_tower()) add(pieces.embedding, 1.0, passes_of(tower_times(job)));
   const bool full = job.memory.recompute.kind == RecomputeKind::full;
   for (std::size_t form = 0; form < layer_forms; ++form) {
     LayerVariant variant = variant_of(layer_types[form]);

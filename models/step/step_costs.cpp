@@ -14,6 +14,7 @@
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/step/internal/step_pieces.hpp"
 
@@ -126,6 +127,9 @@ void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
   set(PieceKind::embedding,
       compared ? with(cost.embedding(), compared->embedding()) : cost.embedding());
   set(PieceKind::head, compared ? with(cost.head(), compared->head()) : cost.head());
+  if (job.has_tower())
+    set(PieceKind::vision,
+        compared ? with(tower_times(job), tower_times(*reference)) : tower_times(job));
   const ActivationOffload offload{job};
   for (const LayerVariant& variant : layer_variants(job)) {
     const PieceKind kind = layer_piece(variant);
@@ -167,6 +171,7 @@ void fill_chunk(const Job& job, const ChunkLayers& layers, PipelinePlace place, 
   const bool split = splits_vocabulary(job.parallel);
   filler.begin_chunk();
   if (job.parallel.single_process()) filler.add(PieceKind::replicas);
+  if (position == 0 && job.has_tower()) filler.add(PieceKind::vision);
   if (position == 0 && !split) filler.add(PieceKind::embedding);
   filler.add_layers(layers);
   if (position + 1 == positions(shape) && !split) filler.add(PieceKind::head);

@@ -36,6 +36,7 @@ enum class PieceKind : std::uint8_t {
   wide_layer,
   head = layer + pieces_per_type * layer_types.size(),
   vocabulary_share,  ///< embedding and head split over the stages
+  vision,            ///< a vision tower and its projectors, on the first stage
   // torch.nn.DataParallel (single_process.hpp):
   replicas,    ///< inputs and weights to all GPUs; their gradients back
   outputs,     ///< outputs to GPU 0; their gradients back

@@ -6,6 +6,7 @@
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/step/step_costs.hpp"
 
 namespace foretrain {
@@ -53,6 +54,9 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
     case PieceKind::vocabulary_share:
       return {(ends.table + own * ends.projection) / stages, 0.0,
               (learns.table + own * learns.projection) / stages, 0.0};
+    case PieceKind::vision:
+      return {ends.tower, 0.0, learns.tower, 0.0,
+              job.fine_tuning.trains(ModelPart::vision) ? 0.0 : ends.tower - learns.tower};
     case PieceKind::replicas:
     case PieceKind::outputs:
     case PieceKind::other_loss:
@@ -81,6 +85,7 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
 std::vector<PieceKind> pieces_with_parameters(const Job& job) {
   std::vector<PieceKind> pieces{PieceKind::embedding, PieceKind::head};
   if (splits_vocabulary(job.parallel)) pieces.push_back(PieceKind::vocabulary_share);
+  if (job.has_tower()) pieces.push_back(PieceKind::vision);
   for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
   return pieces;
 }
@@ -97,6 +102,7 @@ void add_reference_operators(const Job& job, PieceOperators& operators) {
   };
   before(PieceKind::embedding, embedding_operators(reference));
   before(PieceKind::head, head_operators(reference));
+  if (job.has_tower()) before(PieceKind::vision, tower_operators(reference));
   for (const LayerVariant& variant : layer_variants(job)) {
     LayerVariant kept = variant;
     kept.recomputed = kept.frozen = false;
@@ -113,6 +119,7 @@ PieceOperators piece_operators(const Job& job) {
   };
   of(PieceKind::embedding) = embedding_operators(job);
   of(PieceKind::head) = head_operators(job);
+  if (job.has_tower()) of(PieceKind::vision) = tower_operators(job);
   if (splits_vocabulary(job.parallel))
     of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
   if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);

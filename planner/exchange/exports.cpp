@@ -52,6 +52,7 @@ void refuse_backend(const Job& job, ExportBook& book) {
 void refuse_fine_tuning(const Job& job, ExportBook& book) {
   book.refuse_if(!(job.fine_tuning == FineTuning{}), "fine_tuning");
   book.refuse_if(!(job.training.samples == Samples{}), "training.samples");
+  book.refuse_if(job.training.images.any(), "training.images");
 }
 
 void refuse_update(const Training& training, ExportBook& book) {

@@ -11,6 +11,7 @@
 #include "models/layers/adapter_layers.hpp"
 #include "models/layers/job_flops.hpp"
 #include "models/layers/parameters.hpp"
+#include "models/layers/vision_tower.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/answer/run_part.hpp"
 #include "planner/text/format.hpp"
@@ -220,6 +221,27 @@ std::string fine_tuning_text(const Job& job) {
   return text;
 }
 
+/// Images and the tower that reads them, or that it is left out.
+std::string images_text(const Job& job) {
+  if (!job.model.vision) return {};
+  const TowerParameters count = tower_parameters(*job.model.vision, job.model.hidden);
+  const std::string tower = fmt::format("a vision tower of {} and projectors of {} parameters",
+                                        count_text(static_cast<double>(count.tower)),
+                                        count_text(static_cast<double>(count.projectors)));
+  if (!job.has_tower())
+    return "none stated: " + tower + " are not part of this forecast (training.images)";
+  const bool layers = job.fine_tuning.trains(ModelPart::vision);
+  const bool projectors = job.fine_tuning.trains(ModelPart::projector);
+  const std::string_view both = layers ? "both trained" : "both frozen";
+  const std::string_view one = layers ? "the tower trained, the projectors frozen"
+                                      : "the tower frozen, the projectors trained";
+  const double tokens = job.training.images.per_sequence * job.image_tokens();
+  return fmt::format("{:g} a sequence, {} of its {} tokens; {}; {}",
+                     job.training.images.per_sequence, with_thousands(std::lround(tokens)),
+                     with_thousands(job.training.sequence), tower,
+                     layers == projectors ? both : one);
+}
+
 }  // namespace
 
 SummaryLines question_lines(const Job& job) {
@@ -232,6 +254,8 @@ SummaryLines question_lines(const Job& job) {
     model += fmt::format(", {} active per token",
                          count_text(static_cast<double>(active_parameters(job.model))));
   lines.emplace_back("Model", model);
+  if (const std::string images = images_text(job); !images.empty())
+    lines.emplace_back("Images", images);
   if (const std::string trained = fine_tuning_text(job); !trained.empty())
     lines.emplace_back("Trained", trained);
   const std::string device = title_or_name(c.host.device.title, c.host.device.name);

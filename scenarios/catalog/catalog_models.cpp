@@ -15,6 +15,7 @@
 #include "scenarios/sections/hybrid_keys.hpp"
 #include "scenarios/sections/layer_keys.hpp"
 #include "scenarios/sections/model_keys.hpp"
+#include "scenarios/sections/vision_keys.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
@@ -127,6 +128,7 @@ void check_shape(const LlmShape& shape, const FieldValues& values, Diagnostics& 
   check_heads(shape, values, diagnostics);
   check_window(shape, values, diagnostics);
   check_layers(shape, values, diagnostics);
+  if (shape.vision) check_vision(*shape.vision, values, diagnostics);
   if (!check_hybrid(shape, values, diagnostics) || !diagnostics.empty()) return;
   if (auto reason = too_large(shape))
     diagnostics.add(values.where("layers"), "layers", std::move(*reason));

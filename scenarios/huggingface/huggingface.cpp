@@ -91,7 +91,9 @@ const Family* family_by_signs(const YamlNode& map, const Families& known, bool u
 std::vector<std::string> read_types(const Families& known) {
   std::vector<std::string> types;
   for (const auto& [type, family] : known)
-    if (family.needs.empty() && family.text.empty() && !family.untyped) types.push_back(type);
+    if (family.needs.empty() && family.text.empty() && !family.untyped &&
+        !type.ends_with(huggingface::tower_suffix))
+      types.push_back(type);
   return types;
 }
 
@@ -189,13 +191,13 @@ std::optional<HuggingFaceModel> import_huggingface(const YamlNode& root,
   const Source source{root, parts ? *text : root, request, *known};
   if (parts)
     model.assumed.emplace_back(
-        "only text_config is read: encoders of images or sound and their connectors are left out");
+        "the language model is read from text_config; encoders of sound are left out");
   const Family* family = family_of(source, model, diagnostics);
   if (family == nullptr) return std::nullopt;
   Reader reader{source.map, parts ? &root : nullptr, *family, model, diagnostics};
   read_shape(reader, model.shape);
   reader.finish();
-  huggingface::tell_towers(root, *family, model);
+  huggingface::read_towers(root, *family, *known, model);
   if (diagnostics.count() != before) return std::nullopt;
   model.shape.name = request.name;
   model.shape.title = request.name;

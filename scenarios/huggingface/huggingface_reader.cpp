@@ -68,8 +68,10 @@ const YamlNode* node_of(const YamlNode& map, std::string_view path) {
 Reader::Found Reader::find(std::string_view name) const {
   const auto keys = family_.keys.find(name);
   FORETRAIN_REQUIRE(keys != family_.keys.end());
-  // Files of two parts say outside whether the ends of the text part are tied.
-  const bool outside = around_ != nullptr && name == "embedding.tied";
+  // Files of two parts say outside whether the ends of the text part are tied, and how images are
+  // projected.
+  const bool outside =
+      around_ != nullptr && (name == "embedding.tied" || name.starts_with("vision."));
   for (const YamlNode* map : {&map_, outside ? around_ : nullptr})
     for (const std::string& written : keys->second) {
       auto [key, value] = key_and_value(written);

@@ -185,6 +185,12 @@ void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
                   diagnostics);
 }
 
+void check_images(const FieldValues& values, Diagnostics& diagnostics) {
+  if (!values.has("training.images.per_sequence"))
+    refuse_unused(values, {"training.images.tokens"},
+                  "has no effect without per_sequence; write that", diagnostics);
+}
+
 void check_routing(const FieldValues& values, Diagnostics& diagnostics) {
   const std::string spread = "training.moe_routing.spread";
   const ExpertSpread said =
@@ -235,6 +241,7 @@ void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
   check_projection(values, diagnostics);
   check_fine_tuning(values, diagnostics);
   check_samples(values, diagnostics);
+  check_images(values, diagnostics);
   check_recompute(values, diagnostics);
   check_schedule(values, diagnostics);
   check_budget(values, diagnostics);

@@ -9,6 +9,7 @@
 
 #include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
+#include "models/rules/plan_rules.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve.hpp"
@@ -179,12 +180,20 @@ void resolve_transport(const FieldValues& values, Job& job) {
   }
 }
 
+/// What images need of the model; how long a sequence is, plans decide.
+void check_tower(const FieldValues& values, const Job& job, Diagnostics& diagnostics) {
+  for (const Infeasible& reason : broken_image_rules(job))
+    if (reason.rule != image_tokens_rule)
+      report(values, reason.key, reason.message + "; " + reason.remedy, diagnostics);
+}
+
 }  // namespace
 
 void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
   if (job.cluster.gpus() > 0 && values.has_group("training"))
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
   check_batch_ramp(values, job, diagnostics);
+  if (job.model.layers > 0) check_tower(values, job, diagnostics);
   if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
   resolve_transport(values, job);
 }

@@ -71,7 +71,8 @@ std::vector<SectionKey<FineTuning>> frozen_keys() {
       enum_set<ModelPart>(
           {.path = "fine_tuning.trained",
            .help = "Parts of the model that are trained, the others are frozen; left out, all of "
-                   "them, and none beside adapters.",
+                   "them, and none beside adapters. vision is the layers of a vision tower, "
+                   "projector what joins it to the language model, whose parts the others are.",
            .example = "[norms, output]"},
           &FineTuning::trained),
       with_default({.path = "fine_tuning.frozen_layers",

@@ -3,6 +3,7 @@
 
 #include "scenarios/sections/hybrid_keys.hpp"
 #include "scenarios/sections/layer_keys.hpp"
+#include "scenarios/sections/vision_keys.hpp"
 
 namespace foretrain {
 namespace {
@@ -282,7 +283,7 @@ Keys inline_head_keys() {
 
 std::vector<Bound<LlmShape>> model_shape_keys() {
   return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(),
-                                layer_keys(), end_keys(), number_keys()});
+                                layer_keys(), end_keys(), number_keys(), vision_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/sections/layer_keys.hpp"
+#include "scenarios/sections/vision_keys.hpp"
 
 namespace foretrain {
 namespace {
@@ -196,6 +197,7 @@ std::string model_shape_text(const LlmShape& shape) {
   if (shape.moe) text += "moe: " + moe_text(*shape.moe) + "\n";
   text += hybrid_text(shape) + stream_text(shape) + special_layers_text(shape);
   if (shape.mtp_layers > 0) text += fmt::format("mtp_layers: {}\n", shape.mtp_layers);
+  if (shape.vision) text += vision_text(*shape.vision);
   return text + fmt::format("embedding: {}\nnorm: {}\n", embedding_text(shape),
                             FlowMap{}
                                 .add("kind", std::string(name_of(shape.norm)))

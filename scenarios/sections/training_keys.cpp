@@ -314,6 +314,30 @@ std::vector<SectionKey<Training>> sample_keys() {
   };
 }
 
+std::vector<SectionKey<Training>> image_keys() {
+  return {
+      {{.path = "training.images",
+        .kind = FieldKind::group,
+        .help = "Images in the sequences; left out, text alone, and a vision tower of the model is "
+                "neither held nor computed."}},
+      left_out({.path = "training.images.per_sequence",
+                .help = "Images of a sequence on average. Their tokens are among the "
+                        "training.sequence tokens.",
+                .example = "4",
+                .min = 0,
+                .max = 1000000,
+                .above_min = true},
+               &Training::images, &Images::per_sequence),
+      left_out({.path = "training.images.tokens",
+                .help = "Tokens of the language model for one image: its patches over "
+                        "vision.merge squared; left out, vision.tokens of the model.",
+                .example = "256",
+                .min = 1,
+                .max = 1000000},
+               &Training::images, &Images::tokens),
+  };
+}
+
 std::vector<SectionKey<Training>> layer_keys() {
   const auto dropout = [](const char* path, const char* help, double Training::*member) {
     return with_default({.path = path, .help = help, .example = "0.1", .min = 0, .max = 1}, member);
@@ -342,7 +366,7 @@ std::vector<SectionKey<Training>> layer_keys() {
 const SectionTable<Training>& training_keys() {
   static const SectionTable<Training> table(
       section::joined<Training>({batch_keys(), update_keys(), state_keys(), expert_keys(),
-                                 format_keys(), sample_keys(), layer_keys()}));
+                                 format_keys(), sample_keys(), image_keys(), layer_keys()}));
   return table;
 }
 

@@ -221,8 +221,7 @@ TEST_CASE("layers with experts are read from a list", "[huggingface][families]")
         std::string::npos);
 }
 
-TEST_CASE("a file of text and images: the text is read, the tower is told",
-          "[huggingface][families]") {
+TEST_CASE("a file of text and images: text and tower are read", "[huggingface][families]") {
   const std::string head = "{\"model_type\": \"qwen3_vl\", \"tie_word_embeddings\": true, ";
   const std::string text =
       "\"text_config\": {\"num_hidden_layers\": 4, \"hidden_size\": 64, "
@@ -230,11 +229,15 @@ TEST_CASE("a file of text and images: the text is read, the tower is told",
   const ReadFamily read = read_family(
       head + text +
       ", \"vision_config\": {\"depth\": 24, \"hidden_size\": 1024, \"intermediate_size\": 4096, "
-      "\"patch_size\": 16, \"temporal_patch_size\": 2}}");
+      "\"num_heads\": 16, \"num_position_embeddings\": 2304, \"patch_size\": 16, "
+      "\"spatial_merge_size\": 2, \"temporal_patch_size\": 2, \"deepstack_visual_indexes\": []}}");
   REQUIRE(read.model);
   CHECK(read.model->shape.tied_embeddings);
-  // 24 * (4 * 1024^2 + 2 * 1024 * 4096) + 16 * 16 * 3 * 2 * 1024 = 303,562,752
-  CHECK(tells(*read.model, "a vision tower of about 0.30 B parameters is not part"));
+  // 24 * (4 * 1024^2 + 2 * 1024 * 4096) + 16 * 16 * 3 * 2 * 1024 = 303,562,752 and vectors; the
+  // projector 4096 * (4096 + 64)
+  CHECK(tells(*read.model,
+              "a vision tower of 306 M parameters and projectors of 17 M are held and computed "
+              "where training.images states images, with their tokens"));
   CHECK_FALSE(tells(*read.model, "outside of text_config"));
   CHECK(tells(*read_family(head + text + ", \"vocab_size\": 2000}").model,
               "vocab_size outside of text_config is not read"));

@@ -96,6 +96,7 @@ TEST_CASE("training: what is written is read back, every key of it", "[scenarios
   training.fp8_attention = true;
   training.vocabulary_multiple = 64;
   training.samples = {SampleLayout::padded, 700.0, 300.0, {128, 4096}};
+  training.images = {2.5, 256};
   const std::string text = training_keys().text(training);
   check_says_all(training_keys(), text, "");
   CHECK(text.find("  optimizer_state: {master: 2 B, first_moment: 1 B, second_moment: 3 B, "

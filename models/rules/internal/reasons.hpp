@@ -44,4 +44,7 @@ void check_mixers(const Job& job, Reasons& reasons);
 /// What is not modelled of hybrid layers with this plan, by key.
 void refuse_hybrids(const Job& job, Reasons& reasons);
 
+/// What is not modelled of images with this plan, by key.
+void refuse_images(const Job& job, Reasons& reasons);
+
 }  // namespace foretrain

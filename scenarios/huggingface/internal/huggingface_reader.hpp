@@ -120,8 +120,12 @@ void read_hybrid(Reader& reader, LlmShape& shape);
 /// Bases, scalings and epsilons: numbers that launches need and no forecast.
 void read_numbers(Reader& reader, LlmShape& shape);
 
-/// Says what of images and sound is left out.
-void tell_towers(const YamlNode& root, const Family& family, HuggingFaceModel& model);
+/// Types of rows of vision towers end so: theirs is that of a vision_config.
+inline constexpr std::string_view tower_suffix = ".vision";
+
+/// Reads a vision tower, or tells that it is left out. @pre the language model is read
+void read_towers(const YamlNode& root, const Family& family, const Families& known,
+                 HuggingFaceModel& model);
 
 /// The node of a dotted path; null pointer where there is none, or null.
 [[nodiscard]] const YamlNode* node_of(const YamlNode& map, std::string_view path);
