@@ -42,9 +42,9 @@ void for_adapters(const FineTuning& tuning, const LayerOperator& base, const Hea
   switch (base.linear) {
     case LinearKind::qkv:
       part(qkv, base.out);
-      part(query, base.out - heads.key - heads.value);  // with the attention's gate
-      part(key, heads.key);
-      return part(value, heads.value);
+      part(query, base.out - heads.made * (heads.key + heads.value));  // with the attention's gate
+      part(key, heads.made * heads.key);
+      return part(value, heads.made * heads.value);
     case LinearKind::mixer_in:
       part(mixer_in, base.out);
       part(mixer_qkvz, base.out - base.apart);

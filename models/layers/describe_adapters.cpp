@@ -96,10 +96,9 @@ void LayerDescription::add_unpacking(const LayerOperator& op) {
 void LayerDescription::add_gather(const LayerOperator& around, RowKind rows, double width) {
   LayerOperator exchange = around;
   exchange.name = "adapter gather";
-  exchange.work = LayerWork::adapter_gather;
+  exchange.work = LayerWork::column_gather;
   exchange.rows = rows;
   exchange.out = width;
-  exchange.frozen = rows == RowKind::once;  // of weights for a norm without a gradient
   OperatorList::add(exchange);
 }
 

@@ -34,10 +34,12 @@ HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const Layer
   shape.value_dim = sizes.value_dim > 0 ? sizes.value_dim : sizes.head_dim;
   shape.query = shape.heads * shape.head_dim;
   shape.output = shape.heads * shape.value_dim;
-  // A rank has one key-value head at least: those that several query heads share are copied.
-  const double shared = std::max(1.0, sizes.kv_heads / cut.tensor);
-  shape.key = shared * shape.head_dim;
-  shape.value = shared * shape.value_dim;
+  // A rank attends to one key-value head at least, which it shares with others.
+  const double part = sizes.kv_heads / cut.tensor;
+  const double heads = std::max(1.0, part);
+  shape.key = heads * shape.head_dim;
+  shape.value = heads * shape.value_dim;
+  if (!cut.copies_heads && !model.compression) shape.made = part / heads;
   return shape;
 }
 
@@ -59,15 +61,28 @@ double gate_columns(const LlmShape& model, const HeadShape& heads) {
 struct OwnInputs {
   double key;
   double value;
-  double projected;  ///< columns of the projection
+  double made_keys;  ///< columns of the projection beside the queries
+  double projected;  ///< all of them
 
   OwnInputs(const LayerSizes& sizes, const HeadShape& heads)
       : key{sizes.shared_keys ? 0.0 : heads.key},
         value{sizes.shared_keys ? 0.0 : heads.value},
-        projected{heads.query + key + (sizes.keys_are_values ? 0.0 : value)} {}
+        made_keys{heads.made * (key + (sizes.keys_are_values ? 0.0 : value))},
+        projected{heads.query + made_keys} {}
 };
 
-void add_qkv(const LlmShape& model, const LayerSizes& sizes, LayerDescription& layer) {
+/// Tensor ranks that outnumber key-value heads have equal parts of all columns, cut across heads:
+/// they gather the whole, and each takes its queries and the head that they attend to
+/// (Megatron-Core, `attention.py`, get_query_key_value_tensors).
+void add_head_gather(double columns, double tensor, LayerDescription& layer) {
+  layer.add({.name = "head gather",
+             .work = LayerWork::column_gather,
+             .out = columns * tensor,
+             .every_second = 1.0});
+}
+
+void add_qkv(const LlmShape& model, const LayerSizes& sizes, double tensor,
+             LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
   const OwnInputs own{sizes, heads};
   const double gate = gate_columns(model, heads);
@@ -78,8 +93,9 @@ void add_qkv(const LlmShape& model, const LayerSizes& sizes, LayerDescription& l
              .out = own.projected + gate,
              .in = static_cast<double>(model.hidden),
              .vectors = model.qkv_bias ? own.projected : 0.0,
-             .every_second = own.key / own.projected,
+             .every_second = heads.made * own.key / own.projected,
              .linear = LinearKind::qkv});
+  if (own.key > 0.0 && heads.made < 1.0) add_head_gather(own.projected + gate, tensor, layer);
   SavedTensor inputs = of_qkv(Keep::attention_input, heads.query + own.key + own.value);
   inputs.every_second = heads.query + own.value;
   layer.save(inputs);
@@ -285,7 +301,7 @@ void describe_attention(const LlmShape& model, const LayerType& type, const Laye
     add_latents(model, layer);
     add_latent_heads(model, layer);
   } else {
-    add_qkv(model, sizes, layer);
+    add_qkv(model, sizes, cut.tensor, layer);
   }
   add_rotary(model, sizes, layer);
   if (sizes.index == IndexUse::own) add_indexer(model, sizes.compressed, layer);

@@ -20,7 +20,7 @@ bool is_launched(const LayerOperator& op, const Parallel& plan) {
       return plan.tensor > 1;
     case LayerWork::context_swap:
       return plan.context > 1;
-    case LayerWork::adapter_gather:
+    case LayerWork::column_gather:
       return op.part == LayerPart::experts ? plan.expert_tensor_size() > 1 : plan.tensor > 1;
     case LayerWork::expert_gather:
     case LayerWork::expert_scatter:

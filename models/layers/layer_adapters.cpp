@@ -56,15 +56,15 @@ void add_adapter_merge(const LayerOperator& op, double again, const LayerContext
 }
 
 /// Columns that tensor ranks made apart, brought together; back, each takes the sum of its own.
-void add_adapter_gather(const LayerOperator& op, double again, const LayerContext& context,
-                        OperatorSum& sum) {
+void add_column_gather(const LayerOperator& op, double again, const LayerContext& context,
+                       OperatorSum& sum) {
   const bool experts = op.part == LayerPart::experts;
   const CommGroup& group = experts ? context.experts.tensor : context.tensor_group;
   if (group.ranks == 1) return;
   const Bytes payload{half_bytes * context.rows.of(op.rows) * op.out};
   const Seconds gather = all_gather_time(group, payload, context.path);
-  // Of weights that are gathered for a norm nothing comes back.
-  const Seconds scatter = op.frozen ? Seconds{} : reduce_scatter_time(group, payload, context.path);
+  const bool weights = op.rows == RowKind::once;  // for a norm: nothing comes back
+  const Seconds scatter = weights ? Seconds{} : reduce_scatter_time(group, payload, context.path);
   sum.add({op.name,
            OperatorKind::tensor,
            gather,
@@ -75,7 +75,7 @@ void add_adapter_gather(const LayerOperator& op, double again, const LayerContex
            payload,
            {experts ? GroupKind::expert_tensor : GroupKind::tensor,
             CollectiveOp::all_gather,
-            op.frozen ? std::nullopt : std::optional{CollectiveOp::reduce_scatter},
+            weights ? std::nullopt : std::optional{CollectiveOp::reduce_scatter},
             payload,
             payload,
             {}},
@@ -90,8 +90,8 @@ void add_adapter_operator(const LayerOperator& op, double again, const LayerCont
   switch (op.work) {
     case LayerWork::adapter:
       return add_adapter_product(op, again, context, sum);
-    case LayerWork::adapter_gather:
-      return add_adapter_gather(op, again, context, sum);
+    case LayerWork::column_gather:
+      return add_column_gather(op, again, context, sum);
     case LayerWork::adapter_merge:
       return add_adapter_merge(op, again, context, sum);
     default:

@@ -226,7 +226,7 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
         break;
       case LayerWork::adapter:
       case LayerWork::adapter_merge:
-      case LayerWork::adapter_gather:
+      case LayerWork::column_gather:
       case LayerWork::weight_streaming:
         add_adapter_operator(op, again, context, sum);
         break;

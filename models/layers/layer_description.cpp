@@ -27,8 +27,10 @@ LayerCounts layer_counts(const LlmShape& model, int sequence) {
 }
 
 LayerCut layer_cut(const Parallel& plan) {
-  return {static_cast<double>(plan.tensor), static_cast<double>(plan.expert),
-          static_cast<double>(plan.expert_tensor_size())};
+  return {.tensor = static_cast<double>(plan.tensor),
+          .expert = static_cast<double>(plan.expert),
+          .expert_tensor = static_cast<double>(plan.expert_tensor_size()),
+          .context = static_cast<double>(plan.context)};
 }
 
 void describe_mixer(const LlmShape& model, const LayerType& type, const LayerCut& cut,

@@ -26,6 +26,10 @@ struct LayerCut {
   double tensor = 1.0;
   double expert = 1.0;         ///< ranks that the routed experts are spread over
   double expert_tensor = 1.0;  ///< ranks that each of them is cut over
+  double context = 1.0;        ///< ranks that a sequence is cut over
+  /// Tensor ranks that outnumber key-value heads hold copies of them, as engines of inference do;
+  /// else each makes an equal part of all columns, and they gather what they need.
+  bool copies_heads = false;
 };
 [[nodiscard]] LayerCut layer_cut(const Parallel& plan);
 
@@ -44,7 +48,7 @@ enum class LayerWork : std::uint8_t {
   loss,              ///< softmax and cross entropy of logits
   adapter,           ///< a small product beside a frozen one, in 16 bits; of experts one for each
   adapter_merge,     ///< products of experts' adapters, added to their weights before every pass
-  adapter_gather,    ///< of what tensor ranks made of an adapter in parts
+  column_gather,     ///< of columns that tensor ranks made in parts
   weight_streaming,  ///< goes through weights, whatever the rows: unpacking, norms
   tensor_gather,     ///< before what is cut over the tensor ranks
   tensor_scatter,    ///< after it
@@ -214,6 +218,9 @@ struct HeadShape {
   double query = 0.0;
   double key = 0.0;
   double value = 0.0;
+  /// Of `key` and `value`, what the rank's own projection makes: less than all where tensor ranks
+  /// outnumber key-value heads and gather what they made in equal parts.
+  double made = 1.0;
   double output = 0.0;    ///< of the attention, into the output projection
   double head_dim = 0.0;  ///< of queries and keys
   double value_dim = 0.0;

@@ -72,15 +72,31 @@ void check_sizes(const Job& job, Reasons& reasons) {
 }
 
 void check_tensor(const Job& job, Reasons& reasons) {
+/// Tensor ranks have whole key-value heads, or share each of them evenly (Megatron-Core,
+/// `transformer_config.py`: a multiple or a divisor). Frameworks that cut projections by DTensor
+/// alone have whole heads.
+void check_key_heads(const Job& job, Reasons& reasons) {
+  const int tensor = job.parallel.tensor;
+  if (cuts_key_heads(job.model, tensor)) return;
+  const bool shares = job.parallel.framework == PlanFramework::any;
+  if (shares && shares_key_heads(job.model, tensor)) return;
+  const int heads = common_sizes(job.model).kv_heads;
+  break_rule(reasons, "kv-heads-divide-tensor", "parallel.tensor",
+             shares ? fmt::format("key-value heads {} are neither divisible by parallel.tensor {} "
+                                  "nor a divisor of it in all layers",
+                                  heads, tensor)
+                    : fmt::format("key-value heads {} are not divisible by parallel.tensor {}, and "
+                                  "{} does not share heads between ranks",
+                                  heads, tensor, traits_of(job.parallel.framework).title),
+             fmt::format("parallel.tensor: {}", divisors(heads, 64)));
+}
+
   const LlmShape& model = job.model;
   const int tensor = job.parallel.tensor;
   const LayerSizes cut = common_sizes(model);
   require_divides(reasons,
                   {tensor, cut.heads, "parallel.tensor", "heads-divide-tensor", "attention heads"});
-  // The one head of compressed attention is whole on every rank, as latents are.
-  if (!model.mla && !model.compression && cut.kv_heads != cut.heads)
-    require_divides(reasons, {tensor, cut.kv_heads, "parallel.tensor", "kv-heads-divide-tensor",
-                              "key-value heads"});
+  check_key_heads(job, reasons);
   require_divides(reasons,
                   {tensor, cut.ffn_hidden, "parallel.tensor", "ffn-divides-tensor", "MLP width"});
   require_divides(

@@ -11,12 +11,20 @@ constexpr int least_tokens_per_context_rank = 1024;
 constexpr int most_context_ranks = 64;
 constexpr int most_sequences_per_pass = 8;
 
-/// What tensor ranks have to divide: heads, those of keys where they are fewer, and widths.
+/// What tensor ranks have to divide: heads and widths.
 int common_width(const LlmShape& model) {
   const LayerSizes sizes = common_sizes(model);
-  const bool whole = model.mla || model.compression;  // keys, on every rank
-  const int heads = whole ? sizes.heads : std::gcd(sizes.heads, sizes.kv_heads);
-  return std::gcd(heads, std::gcd(sizes.ffn_hidden, model.hidden));
+  return std::gcd(sizes.heads, std::gcd(sizes.ffn_hidden, model.hidden));
+}
+
+/// Whether `fits(heads)` of the key-value heads of all layers with attention.
+template <class Fits>
+bool all_key_heads(const LlmShape& model, const Fits& fits) {
+  if (model.mla || model.compression) return true;  // one latent or head, whole on every rank
+  const auto fit = [&](const LayerSizes& sizes) {
+    return sizes.heads == 0 || sizes.kv_heads == sizes.heads || fits(sizes.kv_heads);
+  };
+  return fit(model) && std::ranges::all_of(model.special_layers, fit);
 }
 
 }  // namespace
@@ -29,6 +37,15 @@ LayerSizes common_sizes(const LlmShape& model) {
     common.ffn_hidden = std::gcd(common.ffn_hidden, sizes.ffn_hidden);
   }
   return common;
+}
+
+bool cuts_key_heads(const LlmShape& model, int tensor) {
+  return all_key_heads(model, [tensor](int heads) { return heads % tensor == 0; });
+}
+
+bool shares_key_heads(const LlmShape& model, int tensor) {
+  return all_key_heads(model,
+                       [tensor](int heads) { return heads % tensor == 0 || tensor % heads == 0; });
 }
 
 std::vector<int> divisors_of(int number, int most) {
@@ -45,6 +62,7 @@ PlanSizes plan_sizes(const Job& job) {
   const int domain = std::gcd(job.cluster.packing().domain, gpus);
   PlanSizes sizes;
   sizes.tensor = divisors_of(std::gcd(common_width(model), domain), domain);
+  std::erase_if(sizes.tensor, [&](int tensor) { return !shares_key_heads(model, tensor); });
   sizes.pipeline = divisors_of(gpus, model.layers);
   // Two chunks of a sequence per rank, a near and a far one.
   const int halves = sequence % 2 == 0 ? std::gcd(sequence / 2, gpus) : 1;

@@ -42,8 +42,10 @@ WeightFormat operator_format(const LayerOperator& op, const ServingPrecision& bi
 }
 
 LayerCut serving_cut(const ServingLayout& layout) {
-  return {static_cast<double>(layout.tensor), static_cast<double>(layout.expert),
-          static_cast<double>(layout.expert_tensor())};
+  return {.tensor = static_cast<double>(layout.tensor),
+          .expert = static_cast<double>(layout.expert),
+          .expert_tensor = static_cast<double>(layout.expert_tensor()),
+          .copies_heads = true};
 }
 
 int longest_stage(const LlmShape& model, int pipeline) {

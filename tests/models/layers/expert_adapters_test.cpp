@@ -323,7 +323,7 @@ TEST_CASE("magnitudes over tensor ranks gather one matrix of an adapter", "[fine
   }();
   double gathered = 0.0, magnitudes = 0.0;
   for (const LayerOperator& op : layer.operators()) {
-    if (op.work == LayerWork::adapter_gather && op.rows == RowKind::once) gathered += op.out;
+    if (op.work == LayerWork::column_gather && op.rows == RowKind::once) gathered += op.out;
     if (op.name == adapter_magnitudes) magnitudes += op.vectors;
   }
   CHECK(gathered == 16.0 * (4096 + 4096));   // of the query's first, the projection's second

@@ -21,7 +21,11 @@ struct Broken {
 const std::vector<Broken> broken_plans{
     {"gpus", "parallel.data", [](Job& job) { job.parallel.data = 15; }},
     {"heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 128; }},
-    {"kv-heads-divide-tensor", "parallel.tensor", [](Job& job) { job.parallel.tensor = 16; }},
+    {"kv-heads-divide-tensor", "parallel.tensor",
+     [](Job& job) {
+       job.parallel.tensor = 16;
+       job.parallel.framework = PlanFramework::lightning;
+     }},
     {"ffn-divides-tensor", "parallel.tensor", [](Job& job) { job.model.ffn_hidden = 28670; }},
     {"hidden-divides-tensor", "parallel.tensor", [](Job& job) { job.model.hidden = 8190; }},
     {"sequence-needs-tensor", "parallel.sequence", [](Job& job) { job.parallel.tensor = 1; }},
@@ -137,10 +141,13 @@ TEST_CASE("plan rules: the message carries the numbers and the remedy legal valu
   Job job = test::llama2_70b_job();
   job.parallel.tensor = 16;
   job.parallel.data = 8;
+  job.parallel.framework = PlanFramework::lightning;
   const std::vector<Infeasible> reasons = broken_rules(job);
-  REQUIRE(reasons.size() == 1);
-  CHECK(reasons[0].message == "key-value heads 8 is not divisible by parallel.tensor 16");
-  CHECK(reasons[0].remedy == "parallel.tensor: 1, 2, 4 or 8");
+  REQUIRE(reasons.size() == 2);  // Lightning has no pipeline either
+  CHECK(reasons[1].message ==
+        "key-value heads 8 are not divisible by parallel.tensor 16, and Lightning does not share "
+        "heads between ranks");
+  CHECK(reasons[1].remedy == "parallel.tensor: 1, 2, 4 or 8");
 }
 
 TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][rules]") {
