@@ -13,17 +13,11 @@ std::optional<Infeasible> refuse_sinks(const Job& job) {
   const bool some = std::any_of(special.begin(), special.end(),
                                 [](const LayerSizes& sizes) { return sizes.attention_sinks; });
   if (!job.model.attention_sinks && !some) return std::nullopt;
-  const std::string sinks = job.model.name + " has attention with learned sinks, which ";
-  const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
-  if (job.parallel.context > 1 && !swaps)
-    return Infeasible{std::string(not_modelled_rule), "parallel.context",
-                      sinks +
-                          "context ranks compute only where they exchange heads for the "
-                          "sequence",
-                      "communication.context_exchange: all-to-all, or parallel.context: 1"};
   if (job.memory.attention == AttentionKind::flash && job.stack.times.flash2)
     return Infeasible{std::string(not_modelled_rule), "memory.attention",
-                      sinks + "FlashAttention-2 of this stack does not compute",
+                      job.model.name +
+                          " has attention with learned sinks, which FlashAttention-2 of this stack "
+                          "does not compute",
                       "memory.attention: unfused"};
   return std::nullopt;
 }

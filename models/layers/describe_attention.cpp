@@ -2,6 +2,7 @@
 // The attention half of a layer: multi-head, grouped-query, and latent attention.
 #include <algorithm>
 
+#include "models/layers/context_kinds.hpp"
 #include "models/layers/internal/describe.hpp"
 
 namespace foretrain {
@@ -11,7 +12,23 @@ using layer_detail::describe_gather;
 using layer_detail::half_bytes;
 using layer_detail::norm_traffic;
 
-HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut) {
+/// Elements per token that context ranks gather for sparse attention: keys that tokens share, or
+/// latents, which queries meet as they are (DeepSeek-V3.2, arXiv 2512.02556 section 2.1), or keys
+/// and values; and the indexer's own keys.
+double gathered_keys(const LlmShape& model, const LayerSizes& sizes, const HeadShape& heads) {
+  const double tokens = sizes.compressed > 0 ? sizes.compressed : 1.0;  // of a key
+  double width = 0.0;
+  if (sizes.compressed > 0)
+    width = heads.head_dim;
+  else if (sizes.index != IndexUse::none)
+    width =
+        model.mla ? model.mla->kv_lora_rank + model.mla->qk_rope_head_dim : heads.key + heads.value;
+  if (sizes.index == IndexUse::own) width += model.indexer->head_dim;
+  return width / tokens;
+}
+
+/// What one rank has of heads and their widths.
+HeadShape cut_heads(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut) {
   HeadShape shape;
   shape.heads = sizes.heads / cut.tensor;
   shape.window = sizes.window;
@@ -40,6 +57,13 @@ HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const Layer
   shape.key = heads * shape.head_dim;
   shape.value = heads * shape.value_dim;
   if (!cut.copies_heads && !model.compression) shape.made = part / heads;
+  return shape;
+}
+
+HeadShape head_shape(const LlmShape& model, const LayerSizes& sizes, const LayerCut& cut) {
+  HeadShape shape = cut_heads(model, sizes, cut);
+  shape.gathered = gathered_keys(model, sizes, shape);
+  shape.borrowed = borrowed_tokens(model, sizes);
   return shape;
 }
 
@@ -237,8 +261,14 @@ void add_indexer(const LlmShape& model, int compressed, LayerDescription& layer)
              .scanned = {width / group, 2.0 * width / group}});
 }
 
-void add_core(const LayerSizes& sizes, LayerDescription& layer) {
+void add_core(const LayerSizes& sizes, double context, LayerDescription& layer) {
   const HeadShape& heads = layer.heads;
+  if (context > 1.0 && heads.gathered > 0.0) {
+    // What sparse attention gathered is kept: its backward pass does not gather again.
+    SavedTensor gathered = of_qkv(Keep::element, context * heads.gathered);
+    gathered.remade = &LayerModules::core_attention;
+    layer.save(gathered);
+  }
   layer.add({.name = "attention",
              .work = LayerWork::attention,
              .vectors = sizes.attention_sinks ? heads.heads : 0.0,
@@ -305,7 +335,7 @@ void describe_attention(const LlmShape& model, const LayerType& type, const Laye
   }
   add_rotary(model, sizes, layer);
   if (sizes.index == IndexUse::own) add_indexer(model, sizes.compressed, layer);
-  add_core(sizes, layer);
+  add_core(sizes, cut.context, layer);
   add_gate(model, layer);
   const double inner = model.compression
                            ? layer_detail::describe_grouped_output(model, cut.tensor, layer)

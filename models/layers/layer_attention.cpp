@@ -26,7 +26,10 @@ AttentionWork attention_block(const HeadShape& heads, const LayerContext& contex
   const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
   work.query_length = swaps ? length : length / ranks;
   if (swaps) work.heads /= ranks;
-  work.key_length = attended_keys(rings ? length / ranks : length, heads, fused);
+  // The last of consecutive parts of a sequence has most to do.
+  work.key_length = heads.borrowed > 0.0 && fused
+                        ? attended_at_end(length, heads, ranks)
+                        : attended_keys(rings ? length / ranks : length, heads, fused);
   work.head_dim = heads.head_dim;
   work.value_dim = heads.value_dim;
   return work;
@@ -93,6 +96,51 @@ void add_gathered_keys(const HeadShape& heads, const CommGroup& group, double ag
             {}}});
 }
 
+/// What sparse attention gathers before it; the sums of its gradients go back. It is kept for the
+/// backward pass (Megatron-Core, `experimental_attention_variant/dsa.py`; of compressed keys
+/// `csa.py`).
+void add_gathered_sparse(const HeadShape& heads, const CommGroup& group, double again,
+                         const LayerContext& context, OperatorSum& sum) {
+  const Bytes payload{half_bytes * context.tokens * group.ranks * heads.gathered};
+  if (payload <= Bytes{}) return;
+  const Seconds gather = all_gather_time(group, payload, context.path);
+  const Seconds scatter = reduce_scatter_time(group, payload, context.path);
+  sum.add({"sparse key gather",
+           OperatorKind::context,
+           gather,
+           scatter,
+           Seconds{},
+           again * gather,
+           Flop{},
+           payload,
+           {GroupKind::context,
+            CollectiveOp::all_gather,
+            CollectiveOp::reduce_scatter,
+            payload,
+            payload,
+            {}}});
+}
+
+/// Rows of the residual stream that the rank before holds, and their gradients back: of the last
+/// tokens of every sequence (Megatron-Core, `csa_cp_utils.py`, exchange_cp_boundary_hidden).
+void add_borrowed_rows(const HeadShape& heads, const CommGroup& group, double again,
+                       const LayerContext& context, OperatorSum& sum) {
+  if (heads.borrowed <= 0.0) return;
+  const Job& job = context.job;
+  const Bytes payload{half_bytes * job.training.micro_batch * heads.borrowed * job.model.hidden};
+  const int span = group.domains() > 1 ? group.span_hosts : 1;
+  const Seconds send = send_time(payload, span, context.path);
+  sum.add({"boundary rows",
+           OperatorKind::context,
+           send,
+           send,
+           Seconds{},
+           again * send,
+           Flop{},
+           payload,
+           {GroupKind::context, CollectiveOp::send, CollectiveOp::send, payload, payload, {}}});
+}
+
 /// `width` columns of all rows of a rank for those of other ranks.
 void add_swapped(double width, const CommGroup& group, double again, const LayerContext& context,
                  OperatorSum& sum) {
@@ -118,7 +166,10 @@ void add_swapped(double width, const CommGroup& group, double again, const Layer
 void add_context_exchange(const HeadShape& heads, double again, const LayerContext& context,
                           OperatorSum& sum) {
   const CommGroup group = context_group(context.job);
-  if (context.job.communication.context_exchange == ContextExchange::all_gather)
+  if (heads.gathered > 0.0 || heads.borrowed > 0.0) {
+    add_borrowed_rows(heads, group, again, context, sum);
+    add_gathered_sparse(heads, group, again, context, sum);
+  } else if (context.job.communication.context_exchange == ContextExchange::all_gather)
     add_gathered_keys(heads, group, again, context, sum);
   else  // heads for the sequence before attention and the reverse behind it, mirrored in the
         // backward pass (`AttnFuncWithCPAndQKVOA2A` there; DeepSpeed-Ulysses, arXiv 2309.14509)

@@ -229,6 +229,12 @@ struct HeadShape {
   bool both_ways = false;   ///< a token sees those behind it as well
   double compressed = 0.0;  ///< beside the window: tokens that share a key; 0: none
   double chosen = 0.0;      ///< of those keys, that a query sees; 0: all
+  /// Elements per token of the keys that context ranks gather before sparse attention, once for
+  /// both passes; 0: the heads' own keys and values are exchanged.
+  double gathered = 0.0;
+  /// Tokens of the context rank before, whose residual stream a rank needs; 0: none. Ranks then
+  /// hold consecutive parts of a sequence, not pairs from both its ends.
+  double borrowed = 0.0;
 
   [[nodiscard]] double all() const { return query + key + value; }
 };

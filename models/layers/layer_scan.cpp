@@ -2,6 +2,8 @@
 // What the chunked scans of state-space and delta mixers take; models/layers/README.md,
 // "State-space mixers".
 #include "models/layers/layer_scan.hpp"
+
+#include "models/layers/context_kinds.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain {
@@ -9,7 +11,10 @@ namespace layer_detail {
 
 void add_scan(const LayerOperator& op, double again, const LayerContext& context,
               OperatorSum& sum) {
-  const double tokens = context.rows.of(op.rows);
+  const Job& job = context.job;
+  const bool pairs = op.rows == RowKind::keys;  // of the rank that has most of them
+  const double tokens =
+      context.rows.of(op.rows) * (pairs ? last_rank_share(job.model, job.parallel.context) : 1.0);
   const Device& device = context.job.cluster.host.device;
   const FlopPerSecond rate = scan_share * device.peak_of(Precision::bf16);
   const auto time = [&](double flops, double bytes) {

@@ -2,10 +2,8 @@
 // Attention with a sliding window; models/layers/README.md, "Sliding window".
 #include "models/layers/sliding_window.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <string>
-
-#include <fmt/format.h>
 
 namespace foretrain {
 
@@ -26,17 +24,19 @@ double attended_keys(double sequence, const HeadShape& heads, bool sees_window) 
   return near + attended_keys(sequence, heads.chosen * heads.compressed) / heads.compressed;
 }
 
-std::optional<Infeasible> refuse_windows(const Job& job) {
-  const bool rings = job.communication.context_exchange == ContextExchange::ring;
-  const int window = job.model.narrowest_window();
-  if (job.parallel.context == 1 || !rings || window == 0 || window >= job.training.sequence)
-    return std::nullopt;
-  return Infeasible{std::string(not_modelled_rule), "parallel.context",
-                    fmt::format("{} has attention with a window of {} tokens, which a ring of "
-                                "context ranks does not exchange key-value blocks for (sequences "
-                                "of {} tokens)",
-                                job.model.name, window, job.training.sequence),
-                    "communication.context_exchange: all-gather, or parallel.context: 1"};
+double attended_at_end(double sequence, double window, double parts) {
+  const double before = sequence * (1.0 - 1.0 / parts);
+  const double most = window <= 0.0 ? sequence : std::min(window, sequence);
+  if (most <= before) return 2.0 * most;
+  const double growing = most * most - before * before;  // tokens that see less than `most`
+  return (growing + 2.0 * most * (sequence - most)) / (sequence - before);
+}
+
+double attended_at_end(double sequence, const HeadShape& heads, double parts) {
+  const double near = attended_at_end(sequence, heads.window, parts);
+  if (heads.compressed == 0.0) return near;
+  return near +
+         attended_at_end(sequence, heads.chosen * heads.compressed, parts) / heads.compressed;
 }
 
 }  // namespace foretrain

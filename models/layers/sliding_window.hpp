@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-
-#include "models/base/prediction.hpp"
-#include "models/inputs/job.hpp"
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {
@@ -20,7 +16,8 @@ namespace foretrain {
 [[nodiscard]] double attended_keys(double sequence, const HeadShape& heads,
                                    bool sees_window = true);
 
-/// Why a job whose model has windows is not modelled; nothing where it is.
-[[nodiscard]] std::optional<Infeasible> refuse_windows(const Job& job);
+/// The same of the last 1/parts of the sequence's queries, which see most. @pre parts >= 1
+[[nodiscard]] double attended_at_end(double sequence, double window, double parts);
+[[nodiscard]] double attended_at_end(double sequence, const HeadShape& heads, double parts);
 
 }  // namespace foretrain

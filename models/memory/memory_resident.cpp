@@ -223,7 +223,8 @@ void add_leftovers(const StageContext& context, Rows& rows) {
     rows[Item::score_buffer] += element * context.activations.tokens.scores;
   if (rules.gather_buffer && job.parallel.sequence && job.parallel.tensor > 1)
     rows[Item::gather_buffer] += element * context.activations.tokens.all * job.model.hidden;
-  if (job.parallel.context > 1) {
+  const bool sparse = job.model.indexer || job.model.compression;  // keeps what it gathers
+  if (job.parallel.context > 1 && !sparse) {
     const double heads =
         std::max(1.0, static_cast<double>(job.model.kv_heads) / job.parallel.tensor);
     rows[Item::context_buffers] += rules.context_buffers * 2.0 * element *

@@ -39,11 +39,6 @@ void require_swap(const Job& job, const Cut& cut, std::vector<Infeasible>& reaso
 void refuse_attention(const Job& job, std::vector<Infeasible>& reasons) {
   const LlmShape& model = job.model;
   const bool chooses = model.indexer || model.compression;
-  if (chooses && job.parallel.context > 1)
-    refuse(reasons, "parallel.context",
-           "sparse attention over context ranks is not modelled: which keys a rank chooses decides "
-           "what is exchanged",
-           "parallel.context: 1");
   if (chooses && job.memory.attention == AttentionKind::unfused)
     refuse(reasons, "memory.attention", "unfused sparse attention is not modelled",
            "memory.attention: flash");

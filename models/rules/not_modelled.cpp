@@ -8,8 +8,8 @@
 #include "models/inputs/recipe.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/attention_sinks.hpp"
+#include "models/layers/context_kinds.hpp"
 #include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/sliding_window.hpp"
 #include "models/rules/internal/reasons.hpp"
 #include "models/rules/plan_rules.hpp"
 
@@ -143,7 +143,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   refuse_plan(job, reasons);
   refuse_optimizers(job, reasons);
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
-  if (auto refused = refuse_windows(job)) reasons.push_back(*std::move(refused));
+  if (auto refused = refuse_context_exchange(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
   for (Infeasible& reason : fine_tuning_not_modelled(job)) reasons.push_back(std::move(reason));
   refuse_images(job, reasons);

@@ -12,6 +12,7 @@
 
 #include "models/data/single_process.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/context_kinds.hpp"
 #include "models/rules/internal/reasons.hpp"
 #include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"
@@ -137,17 +138,37 @@ void check_swapped_heads(const Job& job, Reasons& reasons) {
     return;
   const LayerSizes cut = common_sizes(job.model);
   const int heads = job.model.mla ? cut.heads : cut.kv_heads;
-  require_divides(reasons, {plan.context, heads / std::max(1, plan.tensor), "parallel.context",
-                            "heads-divide-context", "key-value heads of a tensor rank"});
+  require_divides(reasons,
+                  {plan.context, std::max(1, heads / std::max(1, plan.tensor)), "parallel.context",
+                   "heads-divide-context", "key-value heads of a tensor rank"});
+}
+
+/// Parts of a sequence: two from both its ends for each context rank, or one, which is as long as
+/// what the next rank needs of it.
+void check_parts(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  const int sequence = job.training.sequence;
+  if (plan.context == 1) return;
+  if (!job.model.compression)
+    return require_divides(
+        reasons, {2 * plan.context, sequence, "parallel.context", "sequence-divides-context",
+                  "sequence length (two balanced chunks per rank)"});
+  require_divides(reasons, {plan.context, sequence, "parallel.context", "sequence-divides-context",
+                            "sequence length"});
+  int borrowed = borrowed_tokens(job.model, job.model);
+  for (const LayerSizes& sizes : job.model.special_layers)
+    borrowed = std::max(borrowed, borrowed_tokens(job.model, sizes));
+  if (sequence / plan.context >= borrowed) return;
+  break_rule(reasons, "context-holds-window", "parallel.context",
+             fmt::format("a context rank holds {} tokens, but the next one needs {} of them",
+                         sequence / plan.context, borrowed),
+             fmt::format("parallel.context: at most {}", std::max(1, sequence / borrowed)));
 }
 
 void check_context_and_experts(const Job& job, Reasons& reasons) {
   const Parallel& plan = job.parallel;
   check_swapped_heads(job, reasons);
-  if (plan.context > 1)
-    require_divides(reasons,
-                    {2 * plan.context, job.training.sequence, "parallel.context",
-                     "sequence-divides-context", "sequence length (two balanced chunks per rank)"});
+  check_parts(job, reasons);
   if (plan.expert > 1 && !job.model.moe)
     reasons.push_back({"experts-needed", "parallel.expert",
                        fmt::format("{} has no experts to spread", job.model.name),

@@ -117,14 +117,6 @@ TEST_CASE("sinks are refused where no kernel computes them", "[models][layer]") 
   CHECK(refuse_sinks(job)->key == "memory.attention");
   job.memory.attention = AttentionKind::unfused;
   CHECK_FALSE(refuse_sinks(job).has_value());
-  job.parallel.context = 2;
-  REQUIRE(refuse_sinks(job).has_value());
-  CHECK(refuse_sinks(job)->key == "parallel.context");
-  job.communication.context_exchange = ContextExchange::all_to_all;
-  CHECK_FALSE(refuse_sinks(job).has_value());
-  job.communication.context_exchange = ContextExchange::ring;
-  job.model.attention_sinks = false;
-  CHECK_FALSE(refuse_sinks(job).has_value());
 }
 
 TEST_CASE("Gemma 3 sees everything in every sixth layer, and a window in the others",

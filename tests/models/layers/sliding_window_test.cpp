@@ -152,7 +152,7 @@ TEST_CASE("windows: a ring of context ranks is refused by name, where a window c
   const auto reasons = not_modelled(job);
   REQUIRE(reasons.size() == 1);
   CHECK(reasons.front().key == "parallel.context");
-  CHECK(reasons.front().message.find("window of 4096 tokens") != std::string::npos);
+  CHECK(reasons.front().message.find("attention with a window") != std::string::npos);
   job.training.sequence = 4096;
   CHECK(not_modelled(job).empty());
 }
