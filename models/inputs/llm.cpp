@@ -44,6 +44,11 @@ LayerSizes LlmShape::sizes(const LayerType& type) const {
   return own;
 }
 
+double LlmShape::boundary_width() const {
+  const double blocks = residual_blocks > 0 ? 0.5 * layers / residual_blocks * hidden : 0.0;
+  return stream_width() + blocks + 1.0 * layers * per_layer_input;
+}
+
 int LlmShape::narrowest_window() const {
   int narrowest = window;
   for (const LayerSizes& sizes : special_layers)

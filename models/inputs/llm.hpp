@@ -166,12 +166,11 @@ struct LlmShape : LayerSizes {
 
   /// Of a layer of this type.
   [[nodiscard]] LayerSizes sizes(const LayerType& type) const;
-  /// Elements of a token between layers; between stages of a pipeline, with what blocks of layers
-  /// before gave, half of them on average.
+  /// Elements of a token between layers.
   [[nodiscard]] double stream_width() const { return 1.0 * hidden * hyper_connections; }
-  [[nodiscard]] double boundary_width() const {
-    return stream_width() + (residual_blocks > 0 ? 0.5 * layers / residual_blocks * hidden : 0.0);
-  }
+  /// The same between stages of a pipeline: with what blocks of layers before gave, half of them on
+  /// average, and with the rows of per-layer embeddings, which the first stage looks up.
+  [[nodiscard]] double boundary_width() const;
   /// The halves of a layer; windowed: false. @pre 0 <= layer < layers
   [[nodiscard]] LayerType layer_form(int layer) const;
   /// Of `count` layers from `first` on.

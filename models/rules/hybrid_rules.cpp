@@ -49,24 +49,6 @@ void refuse_attention(const Job& job, std::vector<Infeasible>& reasons) {
            "full fine-tuning");
 }
 
-/// What a layer takes of another one, which may lie on another stage.
-void refuse_pipelines(const Job& job, std::vector<Infeasible>& reasons) {
-  const LlmShape& model = job.model;
-  if (job.parallel.pipeline == 1) return;
-  const bool shared = std::any_of(model.special_layers.begin(), model.special_layers.end(),
-                                  [](const LayerSizes& sizes) { return sizes.shared_keys; });
-  if (shared)
-    refuse(reasons, "parallel.pipeline",
-           "layers that share keys and values over stages of a pipeline are not modelled: they "
-           "would travel with every micro-batch",
-           "parallel.pipeline: 1");
-  if (model.per_layer_input > 0)
-    refuse(reasons, "parallel.pipeline",
-           "per-layer embeddings over stages of a pipeline are not modelled: their rows would "
-           "travel with every micro-batch",
-           "parallel.pipeline: 1");
-}
-
 }  // namespace
 
 void check_mixers(const Job& job, std::vector<Infeasible>& reasons) {
@@ -89,7 +71,6 @@ void check_mixers(const Job& job, std::vector<Infeasible>& reasons) {
 void refuse_hybrids(const Job& job, std::vector<Infeasible>& reasons) {
   const LlmShape& model = job.model;
   refuse_attention(job, reasons);
-  refuse_pipelines(job, reasons);
   if (!model.is_hybrid()) return;
   if (job.memory.recompute.kind == RecomputeKind::selective &&
       job.memory.recompute.every_second_matmul)

@@ -72,7 +72,6 @@ void check_sizes(const Job& job, Reasons& reasons) {
          "leave parallel.data out: it is derived from the cluster"});
 }
 
-void check_tensor(const Job& job, Reasons& reasons) {
 /// Tensor ranks have whole key-value heads, or share each of them evenly (Megatron-Core,
 /// `transformer_config.py`: a multiple or a divisor). Frameworks that cut projections by DTensor
 /// alone have whole heads.
@@ -92,6 +91,7 @@ void check_key_heads(const Job& job, Reasons& reasons) {
              fmt::format("parallel.tensor: {}", divisors(heads, 64)));
 }
 
+void check_tensor(const Job& job, Reasons& reasons) {
   const LlmShape& model = job.model;
   const int tensor = job.parallel.tensor;
   const LayerSizes cut = common_sizes(model);
@@ -326,6 +326,7 @@ std::vector<Infeasible> broken_layout_rules(const Job& job) {
   check_context_and_experts(job, reasons);
   check_order(job, reasons);
   check_pipeline(job, reasons);
+  check_stages(job, reasons);
   for (Infeasible& reason : broken_fine_tuning_rules(job)) reasons.push_back(std::move(reason));
   for (Infeasible& reason : broken_image_rules(job)) reasons.push_back(std::move(reason));
   return reasons;

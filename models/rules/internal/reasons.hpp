@@ -41,6 +41,8 @@ void check_accumulation(const Job& job, Reasons& reasons);
 /// Cuts of mixers over tensor ranks that their heads and groups do not allow (Megatron-Core,
 /// `ssm/mamba_mixer.py`).
 void check_mixers(const Job& job, Reasons& reasons);
+/// What of the model has to lie on one stage, and is not.
+void check_stages(const Job& job, Reasons& reasons);
 /// What is not modelled of hybrid layers with this plan, by key.
 void refuse_hybrids(const Job& job, Reasons& reasons);
 

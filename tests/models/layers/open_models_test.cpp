@@ -326,18 +326,27 @@ TEST_CASE("open models: layers of other sizes take and hold what their own opera
   CHECK(broken_rules(job).empty());
 }
 
-TEST_CASE("open models: what a layer takes of another stage is refused over a pipeline",
+TEST_CASE("open models: layers that share keys lie on the stage of their source",
           "[models][layers]") {
   Job job = test::llama2_70b_job();
   job.model = gemma4_e2b();
   job.parallel.tensor = 1;
   job.parallel.sequence = false;
   job.parallel.pipeline = 5;
-  const std::vector<Infeasible> reasons = not_modelled(job);
-  REQUIRE(reasons.size() == 2);
-  CHECK(reasons[0].key == "parallel.pipeline");
-  CHECK(reasons[0].message.find("keys and values") != std::string::npos);
-  CHECK(reasons[1].message.find("per-layer embeddings") != std::string::npos);
+  job.parallel.data = job.cluster.gpus() / 8;
+  job.cluster.hosts = 5 * job.parallel.data / 8;
+  // Layers 15 and on read what 13 (windowed) and 14 (full) make: stage 2 has layers 14 to 20.
+  const std::vector<Infeasible> broken = broken_rules(job);
+  REQUIRE(broken.size() == 1);
+  CHECK(broken.front().rule == "source-on-stage");
+  CHECK(broken.front().message ==
+        "layer 15 on stage 2 reads keys and values of layer 13, which lies before that stage's "
+        "layers 14 to 20");
+  CHECK(broken.front().remedy == "parallel.stage_layers with layers 13 to 15 on one stage");
+  job.parallel.stage_layers = {4, 4, 4, 1, 22};
+  CHECK(refusals(job).empty());
+  job.parallel.stage_layers = {4, 4, 4, 2, 21};
+  CHECK(broken_rules(job).front().message.find("layer 15 on stage 4") != std::string::npos);
 }
 
 TEST_CASE("open models: late layers of Gemma 4 keep no keys of their own", "[models][layers]") {
