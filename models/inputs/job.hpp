@@ -222,6 +222,8 @@ struct Parallel {
   int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
   VocabularyKind vocabulary = VocabularyKind::ends;
   std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
+  /// That holds the prediction modules, from 0 on; nothing: the one with the loss.
+  std::optional<int> prediction_stage;
   ProcessKind processes = ProcessKind::per_gpu;
   PlanFramework framework = PlanFramework::any;
   GatherKind gather = GatherKind::outputs;  ///< with processes per_host only

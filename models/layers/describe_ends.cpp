@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ends of a model: embedding, output with its loss, and what prediction modules add to a layer.
+#include <optional>
+
 #include "models/layers/internal/describe.hpp"
 #include "models/layers/model_ends.hpp"
 
@@ -176,6 +178,11 @@ ModelEnds::ModelEnds(const Job& job, bool with_saved)
 
 LayerKind prediction_layer(const LlmShape& model) {
   return model.moe ? LayerKind::moe : LayerKind::dense;
+}
+
+bool predicts_apart(const Job& job) {
+  const std::optional<int> stage = job.parallel.prediction_stage;
+  return job.model.mtp_layers > 0 && stage && *stage + 1 < job.parallel.pipeline;
 }
 
 bool splits_vocabulary(const Parallel& plan) {

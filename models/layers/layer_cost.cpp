@@ -8,6 +8,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 #include "models/layers/launch_graphs.hpp"
+#include "models/layers/model_ends.hpp"
 
 namespace foretrain {
 namespace {
@@ -92,6 +93,12 @@ PieceTimes assemble_end(const OperatorSum& sum, Seconds gaps) {
   return piece;
 }
 
+/// All prediction modules of a job that has them on a stage without the loss.
+void add_predictions(const Job& job, OperatorSum& sum) {
+  const LayerContext layers{job};
+  for (int module = 0; module < job.model.mtp_layers; ++module) add_prediction(layers, sum);
+}
+
 bool same_mixer(const LayerType& a, const LayerType& b) {
   return a.mixer == b.mixer && a.special == b.special && a.windowed == b.windowed;
 }
@@ -136,6 +143,10 @@ LayerCost::LayerCost(const Job& job) : job_{job}, layers_{price_layers(job, fals
   add_head(context, LayerContext{job}, head);
   const bool graphed = job.training.cuda_graphs.has(GraphPart::full_iteration);
   head_ = assemble_end(head, graphed ? Seconds{} : job.stack.times.head_fixed);
+  if (!predicts_apart(job)) return;
+  OperatorSum prediction;
+  add_predictions(job, prediction);
+  prediction_ = assemble_end(prediction, Seconds{});
 }
 
 const PieceTimes& LayerCost::layer(const LayerVariant& variant) const {
@@ -173,6 +184,13 @@ Operators head_operators(const Job& job) {
   Operators listed;
   OperatorSum sum{listed};
   add_head(LayerContext{job, true}, LayerContext{job}, sum);
+  return listed;
+}
+
+Operators prediction_operators(const Job& job) {
+  Operators listed;
+  OperatorSum sum{listed};
+  add_predictions(job, sum);
   return listed;
 }
 

@@ -35,8 +35,11 @@ class LayerCost {
   }
   /// Word embedding on the first stage.
   [[nodiscard]] const PieceTimes& embedding() const { return embedding_; }
-  /// Final norm, output projection and loss on the last stage.
+  /// Final norm, output projection and loss on the last stage, with prediction modules where they
+  /// are there.
   [[nodiscard]] const PieceTimes& head() const { return head_; }
+  /// Prediction modules on a stage of their own, without their outputs; else zero.
+  [[nodiscard]] const PieceTimes& prediction() const { return prediction_; }
   /// The part of embedding and head that every stage runs when the vocabulary is split over the
   /// pipeline (parallel.vocabulary other than `ends`; arXiv 2411.05288).
   [[nodiscard]] PieceTimes vocabulary_share() const;
@@ -56,6 +59,7 @@ class LayerCost {
   Types wide_;
   PieceTimes embedding_;
   PieceTimes head_;
+  PieceTimes prediction_;
 };
 
 }  // namespace foretrain

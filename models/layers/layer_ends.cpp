@@ -79,15 +79,20 @@ void add_embedding(const LayerContext& context, OperatorSum& sum) {
 
 void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum) {
   add_output(context, sum);
-  const LlmShape& model = context.job.model;
-  for (int module = 0; module < model.mtp_layers; ++module) {
-    EndDescription prediction{false};
-    describe_prediction(model, end_cut(context.job), prediction);
-    add_end(prediction, layers, sum);
-    sum.start_layer();
-    add_layer(layers, {prediction_layer(model)}, sum);
+  const bool apart = predicts_apart(context.job);
+  for (int module = 0; module < context.job.model.mtp_layers; ++module) {
+    if (!apart) add_prediction(layers, sum);
     add_output(context, sum);
   }
+}
+
+void add_prediction(const LayerContext& layers, OperatorSum& sum) {
+  const LlmShape& model = layers.job.model;
+  EndDescription prediction{false};
+  describe_prediction(model, end_cut(layers.job), prediction);
+  add_end(prediction, layers, sum);
+  sum.start_layer();
+  add_layer(layers, {prediction_layer(model)}, sum);
 }
 
 void add_losses(const LayerContext& context, OperatorSum& sum) {

@@ -95,6 +95,8 @@ struct LayerVariant {
 [[nodiscard]] Operators layer_operators(const Job& job, const LayerVariant& variant);
 [[nodiscard]] Operators embedding_operators(const Job& job);
 [[nodiscard]] Operators head_operators(const Job& job);
+/// Prediction modules without their outputs. @pre predicts_apart(job)
+[[nodiscard]] Operators prediction_operators(const Job& job);
 /// Of the head, what softmax and cross entropy run.
 [[nodiscard]] Operators loss_operators(const Job& job);
 /// Of LayerCost::vocabulary_share.

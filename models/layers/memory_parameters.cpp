@@ -99,6 +99,9 @@ StageEnds stage_ends(const Job& job, int stage) {
   StageEnds ends;
   ends.embedding = stage == 0 || (both && stage == last);
   ends.output = folded ? stage == 0 : (stage == last || (both && stage == 0));
+  const bool apart = predicts_apart(job);
+  ends.prediction =
+      job.model.mtp_layers > 0 && (apart ? stage == *job.parallel.prediction_stage : ends.output);
   return ends;
 }
 
@@ -134,7 +137,7 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   const double stages = split ? job.parallel.pipeline : 1.0;
   const double table = held.ends.table / stages;
   const double projection = held.ends.projection / stages;
-  const bool own_copy = model.mtp_layers > 0 && ends.output && !ends.embedding;
+  const bool own_copy = ends.prediction && !ends.embedding;
   if (ends.embedding || own_copy || split) rank.embedding += table;
   if (split && !ends.output && !model.tied_embeddings) rank.output += projection;
   if (ends.embedding) {
@@ -144,8 +147,8 @@ RankParameters rank_parameters(const Job& job, const RankLayers& held, const Sta
   if (ends.output) {
     const bool shared_here = model.tied_embeddings && (ends.embedding || own_copy);
     rank.output += held.ends.final_norm + (shared_here ? 0.0 : projection);
-    add_mtp(job, held, rank);
   }
+  if (ends.prediction) add_mtp(job, held, rank);
   return rank;
 }
 

@@ -87,6 +87,7 @@ struct RankParameters {
 struct StageEnds {
   bool embedding = false;
   bool output = false;
+  bool prediction = false;  ///< modules of multi-token prediction
 };
 
 [[nodiscard]] StageEnds stage_ends(const Job& job, int stage);

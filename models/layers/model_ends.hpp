@@ -64,6 +64,10 @@ struct ModelEnds {
 /// The layer of a prediction module.
 [[nodiscard]] LayerKind prediction_layer(const LlmShape& model);
 
+/// Whether another stage than the loss's has the prediction modules: their outputs stay with the
+/// loss, and get their hidden states (Megatron-Core, `multi_token_prediction.py`).
+[[nodiscard]] bool predicts_apart(const Job& job);
+
 /// Whether every stage runs a part of both ends (vocabulary parallelism, arXiv 2411.05288).
 [[nodiscard]] bool splits_vocabulary(const Parallel& plan);
 

@@ -110,8 +110,8 @@ bool LiveTensors::covers(const LiveTensors& other) const {
     return std::equal(mine.begin(), mine.end(), others.begin(), std::greater_equal<>{});
   };
   return inputs >= other.inputs && passes >= other.passes && embedding >= other.embedding &&
-         output >= other.output && no_less(layers, other.layers) &&
-         no_less(postponed, other.postponed);
+         output >= other.output && prediction >= other.prediction &&
+         no_less(layers, other.layers) && no_less(postponed, other.postponed);
 }
 
 void count_live_chunk(const Job& job, const HeldChunk& chunk, double passes, LiveTensors& live) {
@@ -119,6 +119,7 @@ void count_live_chunk(const Job& job, const HeldChunk& chunk, double passes, Liv
   live.passes += passes;
   if (chunk.ends.embedding) live.embedding += passes;
   if (chunk.ends.output) live.output += passes;
+  if (chunk.ends.prediction) live.prediction += passes;
 }
 
 LiveTensors live_tensors(const Job& job, const StageContent& content, const StageLayout& layout,
@@ -147,12 +148,17 @@ void add_live(const StageContext& context, const LiveTensors& live, Rows& rows) 
     rows[Item::boundary_tensors] += live.passes * model.layer_input;
   rows[Item::model_ends] += live.embedding * model.embedding.kept + live.output * model.output.kept;
   rows[Item::vision_tower] += live.embedding * model.tower;
-  if (live.output > 0.0 && job.model.mtp_layers > 0) {
+  const double modules = job.model.mtp_layers;
+  if (live.prediction > 0.0) {
     const double layer = job.memory.recompute.kind == RecomputeKind::full
                              ? model.layer_input
                              : model.of({prediction_layer(job.model)}).kept.total();
-    rows[Item::mtp_layers] += live.output * job.model.mtp_layers *
-                              (layer + model.prediction.kept + model.output.retained_loss);
+    rows[Item::mtp_layers] += live.prediction * modules * (layer + model.prediction.kept);
+  }
+  if (live.output > 0.0 && modules > 0.0) {
+    // Hidden states that come from another stage are kept here as well.
+    const double received = predicts_apart(job) ? model.layer_input : 0.0;
+    rows[Item::mtp_layers] += live.output * modules * (received + model.output.retained_loss);
   }
   for (std::size_t form = 0; form < layer_forms; ++form)
     if (live.postponed[form] > 0.0)
@@ -180,7 +186,9 @@ HeldChunk held_chunk(const StageContent& content, const StageLayout& layout,
   const int position = position_of(shape, {content.stage, chunk});
   return {layout.chunks[index(stage)][mirrored ? 0 : index(chunk)],
           {content.ends.embedding && position == 0,
-           content.ends.output && position == positions(shape) - 1}};
+           content.ends.output && position == positions(shape) - 1,
+           content.ends.prediction && (content.ends.output ? position == positions(shape) - 1
+                                                           : chunk == shape.chunks - 1)}};
 }
 
 /// What one layer needs while it goes backward: its own gradients and, with full recomputation,

@@ -89,7 +89,8 @@ MemoryNeed MemoryNeeds::of(const Job& job, const StageLayout& layout) {
        job.memory.recompute.kind == RecomputeKind::full ? again.way : 0},
       [&] { return memory_detail::heavy_stages(job, layout); });
   return need_by_sums(job, layout, activations, heavy, [&](const StageContext& context) {
-    const int ends = 2 * flag(context.ends.embedding) + flag(context.ends.output);
+    const int ends = 4 * flag(context.ends.prediction) + 2 * flag(context.ends.embedding) +
+                     flag(context.ends.output);
     AxisKey<state_axes> key{
         plan.tensor, plan.context,       plan.pipeline, plan.data,
         plan.expert, plan.expert_tensor, plan.zero,     static_cast<int>(job.memory.offload),

@@ -30,8 +30,8 @@ double rows_of(const Add& add) {
 
 bool StageContent::holds_like(const StageContent& other) const {
   return ends.embedding == other.ends.embedding && ends.output == other.ends.output &&
-         layers == other.layers && largest_chunk == other.largest_chunk &&
-         remakes_chunk == other.remakes_chunk;
+         ends.prediction == other.ends.prediction && layers == other.layers &&
+         largest_chunk == other.largest_chunk && remakes_chunk == other.remakes_chunk;
 }
 
 StageContent stage_content(const Job& job, const StageLayout& layout, int stage) {

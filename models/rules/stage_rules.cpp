@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to lie on one stage of a pipeline.
+// What has to lie on one stage of a pipeline, and what has to lie behind it.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -7,7 +7,9 @@
 #include <string>
 
 #include "models/grid/stage_layout.hpp"
+#include "models/layers/model_ends.hpp"
 #include "models/rules/internal/reasons.hpp"
+#include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
@@ -89,11 +91,51 @@ void check_sources(const Job& job, Reasons& reasons) {
       }
 }
 
+/// Layers in chunks behind the last one of a stage.
+int layers_behind(const Job& job, int stage) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  int sum = 0;
+  for (int later = stage + 1; later < layout.stages(); ++later)
+    sum += layout.chunks[static_cast<std::size_t>(later)].back().layers;
+  return sum;
+}
+
+/// Where modules may lie (Megatron-Core, `pipeline_parallel_layer_layout.py`): in the last chunk of
+/// a stage that is not the first, behind all layers.
+void check_prediction(const Job& job, Reasons& reasons) {
+  const Parallel& plan = job.parallel;
+  if (!plan.prediction_stage) return;
+  const int stage = *plan.prediction_stage;
+  const auto wrong = [&](std::string message, std::string remedy) {
+    break_rule(reasons, "prediction-stage", "parallel.prediction_stage", std::move(message),
+               std::move(remedy));
+  };
+  if (job.model.mtp_layers == 0)
+    return wrong(fmt::format("{} has no prediction modules", job.model.name),
+                 "leave parallel.prediction_stage out");
+  if (stage < 1 || stage >= plan.pipeline)
+    return wrong(
+        fmt::format("stage {} of {} stages: prediction modules lie on one behind the first", stage,
+                    plan.pipeline),
+        fmt::format("parallel.prediction_stage: {}", std::max(1, plan.pipeline - 1)));
+  if (!predicts_apart(job)) return;
+  if (folds(plan) || holds_mirror(plan) || splits_vocabulary(plan))
+    return refuse(reasons, "parallel.prediction_stage",
+                  "prediction modules away from the loss are not modelled where stages hold chunks "
+                  "of both directions or a part of the vocabulary",
+                  "leave parallel.prediction_stage out");
+  if (const int behind = layers_behind(job, stage); behind > 0)
+    wrong(fmt::format("{} layers lie behind stage {}, whose prediction modules need all of them",
+                      behind, stage),
+          "parallel.stage_layers with none behind that stage");
+}
+
 }  // namespace
 
 void check_stages(const Job& job, Reasons& reasons) {
   if (!has_layout(job)) return;
   check_sources(job, reasons);
+  check_prediction(job, reasons);
 }
 
 }  // namespace foretrain

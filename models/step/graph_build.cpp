@@ -73,7 +73,7 @@ void GraphBuilder::add_pass(const OrderedPass& next) {
 }
 
 void GraphBuilder::send(const OrderedPass& from, int to_stage, std::uint32_t& result) {
-  const std::uint32_t cost = transfer_cost(costs_.hop(from.stage, to_stage));
+  const std::uint32_t cost = transfer_cost(from.stage, to_stage);
   Task task{TaskKind::flow, StreamKind::send, TaskRole::transfer, cost,
             from.stage,     to_stage,         from.pass.micro,    from.pass.chunk};
   if (costs_.transfer_blocks) task.stream = StreamKind::compute;

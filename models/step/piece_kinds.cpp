@@ -78,6 +78,8 @@ std::string piece_name(PieceKind kind) {
       return "replicas";
     case PieceKind::outputs:
       return "outputs";
+    case PieceKind::prediction:
+      return "prediction modules";
     default:
       return "loss of the other replicas";
   }

@@ -68,11 +68,11 @@ const StepBounds::Pieces& StepBounds::pieces(const Job& job) {
       job.training.samples.vary() && job.training.samples.layout == SampleLayout::padded;
   const bool counted = quantised(job.training.precision) || job.model.moe || padded;
   const bool overlaps = plan.pipeline > 1 && traits_of(plan.schedule).overlaps;
-  return layers_.get(
-      {plan.tensor, plan.sequence ? 1 : 0, plan.context, plan.expert, plan.expert_tensor,
-       job.training.micro_batch, again.way, again.modules, number_of(plan.order),
-       counted ? job.microbatches() : 0, overlaps ? 1 : 0, job.model.moe ? plan.pipeline : 0},
-      [&] { return price(job); });
+  return layers_.get({plan.tensor, plan.sequence ? 1 : 0, plan.context, plan.expert,
+                      plan.expert_tensor, job.training.micro_batch, again.way, again.modules,
+                      number_of(plan.order), counted ? job.microbatches() : 0, overlaps ? 1 : 0,
+                      job.model.moe || plan.prediction_stage ? plan.pipeline : 0},
+                     [&] { return price(job); });
 }
 
 PassSeconds StepBounds::chunk(const Job& job, const ChunkLayers& layers, const Pieces& pieces) {

@@ -30,9 +30,9 @@ struct TransferTimes {
   Seconds far;
 };
 
-TransferTimes transfer_times(const Job& job, const ProcessGrid& grid) {
+TransferTimes transfer_times(const Job& job, const ProcessGrid& grid, int from) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
-  const Bytes payload = transfer_exchange(job).payload;
+  const Bytes payload = transfer_exchange(job, from).payload;
   const Group pair = grid.group(GroupKind::neighbours);
   const int hosts_apart = pair.on_hosts(job.cluster.packing()).span_hosts;
   return {send_time(payload, 1, path), send_time(payload, std::max(2, hosts_apart), path)};
@@ -41,11 +41,14 @@ TransferTimes transfer_times(const Job& job, const ProcessGrid& grid) {
 void fill_transfers(const Job& job, StepCosts& costs) {
   if (job.parallel.pipeline == 1) return;
   const ProcessGrid grid{job.parallel};
-  const TransferTimes times = transfer_times(job, grid);
   const int gpus = job.cluster.packing().domain;
-  for (std::size_t s = 0; s < costs.stages.size(); ++s)
-    costs.stages[s].transfer =
-        grid.leaves_domain(static_cast<int>(s), gpus) ? times.far : times.near;
+  const bool alike = !predicts_apart(job);
+  TransferTimes times = transfer_times(job, grid, 0);
+  for (int stage = 0; stage < costs.shape.stages; ++stage) {
+    if (!alike) times = transfer_times(job, grid, stage);
+    costs.stages[static_cast<std::size_t>(stage)].transfer =
+        grid.leaves_domain(stage, gpus) ? times.far : times.near;
+  }
 }
 
 /// Layers at the start of a chunk that full recomputation runs twice.
@@ -130,6 +133,7 @@ void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
   if (job.has_tower())
     set(PieceKind::vision,
         compared ? with(tower_times(job), tower_times(*reference)) : tower_times(job));
+  if (predicts_apart(job)) set(PieceKind::prediction, cost.prediction());
   const ActivationOffload offload{job};
   for (const LayerVariant& variant : layer_variants(job)) {
     const PieceKind kind = layer_piece(variant);
@@ -174,6 +178,9 @@ void fill_chunk(const Job& job, const ChunkLayers& layers, PipelinePlace place, 
   if (position == 0 && job.has_tower()) filler.add(PieceKind::vision);
   if (position == 0 && !split) filler.add(PieceKind::embedding);
   filler.add_layers(layers);
+  if (predicts_apart(job) && place.stage == *job.parallel.prediction_stage &&
+      place.chunk == shape.chunks - 1)
+    filler.add(PieceKind::prediction);
   if (position + 1 == positions(shape) && !split) filler.add(PieceKind::head);
   if (split && place.chunk == shape.chunks - 1) filler.add(PieceKind::vocabulary_share);
   if (!job.parallel.single_process()) return;
@@ -310,14 +317,19 @@ bool scatters_boundaries(const Job& job) {
   return job.communication.scatter_gather.value_or(job.stack.times.scatter_gather);
 }
 
-Exchange transfer_exchange(const Job& job) {
+Exchange transfer_exchange(const Job& job, int from) {
   const Parallel& plan = job.parallel;
+  // Behind the last round of chunks, between the modules and the loss.
+  const bool predicted =
+      predicts_apart(job) && from >= *plan.prediction_stage && from + 1 < plan.pipeline;
+  const double modules = predicted ? 1.0 * job.model.mtp_layers / plan.virtual_stages : 0.0;
+  const double width = job.model.boundary_width() + modules * job.model.hidden;
   const double tokens =
       static_cast<double>(job.training.micro_batch) * job.training.sequence / plan.context;
   const double split = plan.sequence || scatters_boundaries(job) ? plan.tensor : 1.0;
   return {.op = CollectiveOp::send,
           .group = GroupKind::neighbours,
-          .payload = Bytes{half * tokens * job.model.boundary_width() / split},
+          .payload = Bytes{half * tokens * width / split},
           .cover = Cover::kernels,
           .algorithm = CollectiveAlgorithm::direct};
 }

@@ -41,6 +41,7 @@ enum class PieceKind : std::uint8_t {
   replicas,    ///< inputs and weights to all GPUs; their gradients back
   outputs,     ///< outputs to GPU 0; their gradients back
   other_loss,  ///< the loss of all other replicas on GPU 0
+  prediction,  ///< prediction modules without their outputs, on another stage than the loss
   /// Layers below all that is trained: each form, and the same in bf16.
   frozen_layer
 };
@@ -123,12 +124,14 @@ struct StepCosts {
     const std::size_t i = index(place);
     return {runs.data() + first[i], runs.data() + first[i + 1]};
   }
-  /// What a transfer between two stages takes. @pre they are neighbours, or the last and the first
-  [[nodiscard]] Seconds hop(int from, int to) const {
+  /// Whose StageCosts::transfer lies between two stages. @pre they are neighbours, or the last and
+  /// the first
+  [[nodiscard]] std::size_t hop_stage(int from, int to) const {
     const bool around = std::abs(from - to) > 1;
-    return stages[around ? stages.size() - 1 : static_cast<std::size_t>(std::min(from, to))]
-        .transfer;
+    return around ? stages.size() - 1 : static_cast<std::size_t>(std::min(from, to));
   }
+  /// What a transfer between two stages takes.
+  [[nodiscard]] Seconds hop(int from, int to) const { return stages[hop_stage(from, to)].transfer; }
   [[nodiscard]] Seconds longest_transfer() const {
     Seconds longest;
     for (const StageCosts& stage : stages) longest = max(longest, stage.transfer);
@@ -160,8 +163,9 @@ struct StepCosts {
 [[nodiscard]] std::vector<PieceKind> pieces_with_parameters(const Job& job);
 /// Whether a tensor group sends an activation to the next stage in parts.
 [[nodiscard]] bool scatters_boundaries(const Job& job);
-/// One activation, or its gradient, between neighbouring stages.
-[[nodiscard]] Exchange transfer_exchange(const Job& job);
+/// What a micro-batch sends from this stage to the next one, as much as the gradient of it. From
+/// the prediction modules on, where they are away from the loss, their hidden states as well.
+[[nodiscard]] Exchange transfer_exchange(const Job& job, int from);
 
 /// Operators of every kind of piece, for task graphs at operator detail.
 using PieceOperators = std::array<Operators, piece_kinds>;

@@ -112,8 +112,8 @@ StepExchanges step_exchanges(const Job& job, const StageLayout& layout,
     const RankParameters held = rank_parameters(job, layers.trained, layout, stage);
     add_priced(exchanges.prices, gradient_exchanges(job, held), exchanges.gradients);
     add_priced(exchanges.prices, weight_exchanges(job, held), exchanges.weights);
+    exchanges.transfers.push_back(exchanges.prices.priced({transfer_exchange(job, stage)}));
   }
-  exchanges.transfer = exchanges.prices.priced({transfer_exchange(job)});
   exchanges.tied = exchanges.prices.priced({tied_exchange(job)});
   return exchanges;
 }

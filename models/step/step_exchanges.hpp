@@ -22,7 +22,7 @@ struct StepExchanges {
   std::array<ShardTraffic, piece_kinds> alone{};  ///< what those take without kernels beside them
   std::vector<Exchanges> gradients;               ///< by stage, once per step
   std::vector<Exchanges> weights;
-  Exchanges transfer;
+  std::vector<Exchanges> transfers;  ///< of a micro-batch, by the stage that sends it on
   Exchanges tied;
 };
 

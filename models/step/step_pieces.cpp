@@ -41,6 +41,23 @@ Job reference_job(const Job& job) {
   return reference;
 }
 
+namespace {
+
+/// Prediction modules on a stage without the loss, with their copy of the table.
+PieceParameters prediction_parameters(const Job& job, const HeldLayers& layers) {
+  const auto held = [&](const RankLayers& of) {
+    const RankLayer& layer = of.of({prediction_layer(job.model)});
+    return RankLayer{.dense = layer.dense + of.ends.prediction.dense, .experts = layer.experts};
+  };
+  const double modules = job.model.mtp_layers;
+  const RankLayer all = held(layers.all);
+  const RankLayer trained = held(layers.trained);
+  return {modules * all.dense + layers.all.ends.table, modules * all.experts,
+          modules * trained.dense + layers.trained.ends.table, modules * trained.experts};
+}
+
+}  // namespace
+
 PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, PieceKind kind) {
   const RankEnds& ends = layers.all.ends;
   const RankEnds& learns = layers.trained.ends;
@@ -57,6 +74,8 @@ PieceParameters piece_parameters(const Job& job, const HeldLayers& layers, Piece
     case PieceKind::vision:
       return {ends.tower, 0.0, learns.tower, 0.0,
               job.fine_tuning.trains(ModelPart::vision) ? 0.0 : ends.tower - learns.tower};
+    case PieceKind::prediction:
+      return prediction_parameters(job, layers);
     case PieceKind::replicas:
     case PieceKind::outputs:
     case PieceKind::other_loss:
@@ -86,6 +105,7 @@ std::vector<PieceKind> pieces_with_parameters(const Job& job) {
   std::vector<PieceKind> pieces{PieceKind::embedding, PieceKind::head};
   if (splits_vocabulary(job.parallel)) pieces.push_back(PieceKind::vocabulary_share);
   if (job.has_tower()) pieces.push_back(PieceKind::vision);
+  if (predicts_apart(job)) pieces.push_back(PieceKind::prediction);
   for (const LayerVariant& variant : layer_variants(job)) pieces.push_back(layer_piece(variant));
   return pieces;
 }
@@ -122,6 +142,7 @@ PieceOperators piece_operators(const Job& job) {
   if (job.has_tower()) of(PieceKind::vision) = tower_operators(job);
   if (splits_vocabulary(job.parallel))
     of(PieceKind::vocabulary_share) = vocabulary_share_operators(job);
+  if (predicts_apart(job)) of(PieceKind::prediction) = prediction_operators(job);
   if (job.parallel.single_process()) of(PieceKind::other_loss) = other_loss_operators(job);
   for (const LayerVariant& variant : layer_variants(job))
     of(layer_piece(variant)) = layer_operators(job, variant);

@@ -6,6 +6,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/recipe.hpp"
+#include "models/layers/model_ends.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/exchange/megatron_hybrid_words.hpp"
 #include "planner/text/shell_word.hpp"
@@ -284,6 +285,8 @@ class MegatronWriter {
     const Parallel& parallel = job_.parallel;
     if (parallel.pipeline == 1) return;
     const StageLayout layout = stage_layout(job_.model, parallel);
+    const int predicting = parallel.prediction_stage.value_or(parallel.pipeline - 1);
+    const std::string modules(static_cast<std::size_t>(job_.model.mtp_layers), 'm');
     std::string text = "E";
     bool even = true;
     for (int chunk = 0; chunk < parallel.virtual_stages; ++chunk)
@@ -293,8 +296,9 @@ class MegatronWriter {
         even = even && layers * parallel.pipeline * parallel.virtual_stages == job_.model.layers;
         if (chunk + stage > 0) text += "|";
         if (layers > 0) text += fmt::format("t*{}", layers);
+        if (chunk + 1 == parallel.virtual_stages && stage == predicting) text += modules;
       }
-    if (job_.model.mtp_layers > 0) text += "m";
+    even = even && !predicts_apart(job_);
     if (!even)
       add("pipeline-model-parallel-layout", text + "L");
     else if (parallel.virtual_stages > 1)

@@ -139,6 +139,13 @@ std::vector<SectionKey<Parallel>> replica_keys() {
                 .min = 0,
                 .max = most_ranks},
                &Parallel::stage_layers),
+      left_out({.path = "parallel.prediction_stage",
+                .help = "Stage that holds the modules of multi-token prediction, from 0 on, behind "
+                        "all layers; left out, the one with the loss, which keeps their outputs.",
+                .example = "2",
+                .min = 1,
+                .max = most_ranks},
+               &Parallel::prediction_stage),
   };
 }
 

@@ -161,6 +161,9 @@ TEST_CASE("embedding and loss that count as layers shorten the ends", "[scenario
 TEST_CASE("a pipeline layout is expanded to layers per chunk", "[scenarios][megatron]") {
   CHECK(megatron_pipeline_layout("Et*2|(tt|)*5t|tmL") == std::vector<int>{2, 2, 2, 2, 2, 2, 1, 1});
   CHECK(megatron_pipeline_layout("Et*3|(tt|)*6mL").back() == 0);
+  CHECK(megatron_prediction_chunk("Et*3|(tt|)*6mL") == 7);
+  CHECK(megatron_prediction_chunk("Ettt|(tt|)*29,m*2|L") == 30);
+  CHECK_FALSE(megatron_prediction_chunk("Et|tL").has_value());
   CHECK(megatron_pipeline_layout("E(t*2").empty());
   CHECK(megatron_pipeline_layout("Ex|L").empty());
 }

@@ -56,6 +56,7 @@ TEST_CASE("parallel: what is written is read back, every key of it", "[scenarios
   plan.gather = GatherKind::loss;
   plan.framework = PlanFramework::transformers;
   plan.stage_layers = {19, 20, 21, 20};
+  plan.prediction_stage = 2;
   const std::string text = parallel_keys().text(plan);
   check_says_all(parallel_keys(), text, "parallel.data");
   CHECK(text.find("  order: tp-cp-ep-pp-dp\n") != std::string::npos);

@@ -160,9 +160,11 @@ void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& 
 
 /// The ends of the model stay in 16 bits: `context` is that of a wide layer.
 void add_embedding(const LayerContext& context, OperatorSum& sum);
-/// Output projection and loss, once more for every prediction module with its layer; `layers` is
-/// the context of the layers.
+/// Output projection and loss, once more for every prediction module, with its layer unless another
+/// stage has that; `layers` is the context of the layers.
 void add_head(const LayerContext& context, const LayerContext& layers, OperatorSum& sum);
+/// A prediction module without its output. @pre the model has some
+void add_prediction(const LayerContext& layers, OperatorSum& sum);
 /// Of the head, the losses alone.
 void add_losses(const LayerContext& context, OperatorSum& sum);
 

@@ -42,6 +42,7 @@ struct LiveTensors {
   double passes = 0.0;                       ///< through any chunk
   double embedding = 0.0;
   double output = 0.0;
+  double prediction = 0.0;
   std::array<double, layer_forms> postponed{};  ///< layers whose weight gradients wait
 
   /// Nothing of `other` is more.
@@ -107,6 +108,7 @@ void add_leftovers(const StageContext& context, Rows& rows);
 struct ChunkEnds {
   bool embedding = false;
   bool output = false;
+  bool prediction = false;
 };
 /// A chunk that the stage runs: its own, or the mirrored stage's where it holds both.
 struct HeldChunk {

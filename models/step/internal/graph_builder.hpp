@@ -98,12 +98,14 @@ class GraphBuilder {
                               Seconds all) {
     return rows_.add_cost({name, duration, {}, Bytes{}, exchange, duration / all});
   }
-  std::uint32_t transfer_cost(Seconds duration) {
+  std::uint32_t transfer_cost(int from, int to) {
+    const Seconds duration = costs_.hop(from, to);
+    const std::size_t sender = costs_.hop_stage(from, to);
     const auto [entry, added] = transfers_.try_emplace(duration, no_task);
     if (added)
       entry->second = exchange_cost(
           "transfer", duration,
-          exchanges_ ? rows_.add_exchanges(exchanges_->transfer) : no_exchange, duration);
+          exchanges_ ? rows_.add_exchanges(exchanges_->transfers[sender]) : no_exchange, duration);
     return entry->second;
   }
   [[nodiscard]] std::uint32_t charged(const std::vector<Exchanges> StepExchanges::*by_stage,

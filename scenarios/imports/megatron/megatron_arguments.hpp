@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct MegatronMapping {
 /// "Et*3|(tt|)*29,m|L": E embedding, t layer, m prediction module, L loss, | end of a chunk.
 /// Empty when the text is malformed.
 [[nodiscard]] std::vector<int> megatron_pipeline_layout(const std::string& text);
+/// The chunk of such a layout that holds prediction modules (m), from 0 on; nothing: none does.
+[[nodiscard]] std::optional<int> megatron_prediction_chunk(const std::string& text);
 
 /// One entry per layer from `--moe-layer-freq`: "2", "[0,1,1]" or "([0]*3+[1]*11)".
 /// Empty when the text is malformed.

@@ -21,12 +21,20 @@ void MegatronMapper::map_written_layout(const std::string& layout) {
               std::to_string(parallel.pipeline) + " stages");
     return;
   }
-  const auto last_bar = layout.rfind('|');
-  const bool with_loss =
-      last_bar == std::string::npos || layout.find('m', last_bar) != std::string::npos;
-  if (out_.job.model.mtp_layers > 0 && !with_loss)
-    unmodelled("pipeline-model-parallel-layout with a prediction module away from the loss");
   parallel.virtual_stages = static_cast<int>(parallel.stage_layers.size() / stages);
+  map_prediction_stage(megatron_prediction_chunk(layout));
+}
+
+/// Modules in the loss's chunk are there anyway. @param chunk that holds them, where one is written
+void MegatronMapper::map_prediction_stage(std::optional<int> chunk) {
+  Parallel& parallel = out_.job.parallel;
+  const int chunks = parallel.pipeline * parallel.virtual_stages;
+  if (out_.job.model.mtp_layers == 0 || chunk.value_or(chunks - 1) == chunks - 1) return;
+  if (*chunk < chunks - parallel.pipeline)
+    in_.error(
+        "--pipeline-model-parallel-layout: prediction modules (m) lie in the last chunk of a "
+        "stage alone");
+  parallel.prediction_stage = *chunk % parallel.pipeline;
 }
 
 /// Layers per stage where the ends get another number than the rest.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <optional>
@@ -108,6 +109,16 @@ std::vector<int> megatron_pipeline_layout(const std::string& text) {
     if (c == 't' || c == 'd') ++layers.back();
   }
   return layers;
+}
+
+std::optional<int> megatron_prediction_chunk(const std::string& text) {
+  Cursor cursor(text);
+  std::string expanded;
+  if (!expand(cursor, 0, expanded)) return std::nullopt;
+  const auto module = expanded.find('m');
+  if (module == std::string::npos) return std::nullopt;
+  return static_cast<int>(
+      std::count(expanded.begin(), expanded.begin() + static_cast<std::ptrdiff_t>(module), '|'));
 }
 
 std::vector<int> megatron_layer_pattern(const std::string& text, int layers) {

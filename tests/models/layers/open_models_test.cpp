@@ -349,6 +349,22 @@ TEST_CASE("open models: layers that share keys lie on the stage of their source"
   CHECK(broken_rules(job).front().message.find("layer 15 on stage 4") != std::string::npos);
 }
 
+TEST_CASE("open models: rows of per-layer embeddings travel with the residual stream",
+          "[models][layers]") {
+  Job job = test::llama2_70b_job();
+  job.model = gemma4_e2b();
+  job.parallel.tensor = 1;
+  job.parallel.sequence = false;
+  job.parallel.pipeline = 2;
+  job.parallel.stage_layers = {13, 22};
+  // 16 bits, 4,096 tokens; the stream and 256 elements for each of 35 layers.
+  CHECK(transfer_exchange(job, 0).payload == Bytes{2.0 * 4096 * (job.model.hidden + 35 * 256)});
+  const RankLayers held = rank_layers(job);
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  CHECK(rank_parameters(job, held, layout, 0).embedding > 262144.0 * 35 * 256);
+  CHECK(rank_parameters(job, held, layout, 1).embedding == 0.0);
+}
+
 TEST_CASE("open models: late layers of Gemma 4 keep no keys of their own", "[models][layers]") {
   const LlmShape model = gemma4_e2b();
   const auto saved = [&](std::uint8_t special) {

@@ -61,6 +61,18 @@ TEST_CASE("NVIDIA's arguments for DeepSeek-V3 are a scenario", "[scenarios][impo
   CHECK(job.model.numbers.rope_factor == 40.0);
 }
 
+TEST_CASE("prediction modules lie on the stage that a layout writes them on",
+          "[scenarios][import]") {
+  CHECK_FALSE(recipe().parallel.prediction_stage.has_value());  // with the loss
+  const Job apart = recipe("--pipeline-model-parallel-layout \"Et*3|(tt|)*29,m|L\" ");
+  CHECK(apart.parallel.pipeline == 8);
+  CHECK(apart.parallel.virtual_stages == 4);
+  CHECK(apart.parallel.prediction_stage == 6);  // chunk 30 of 32
+  CHECK(apart.parallel.stage_layers.back() == 0);
+  CHECK_THROWS_WITH(recipe("--pipeline-model-parallel-layout \"Et*3|(tt|)*13,m|(tt|)*16L\" "),
+                    Catch::Contains("last chunk"));
+}
+
 TEST_CASE("types of Megatron-FSDP's gradients are one type", "[scenarios][import]") {
   const std::string fsdp =
       "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "

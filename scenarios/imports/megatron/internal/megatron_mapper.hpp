@@ -73,6 +73,7 @@ class MegatronMapper {
   void map_virtual_stages(int counted, bool zero_bubble);
   void map_layout();
   void map_written_layout(const std::string& layout);
+  void map_prediction_stage(std::optional<int> chunk);
   void map_uneven_ends(std::optional<int> first, std::optional<int> last);
   void map_even_layout(bool embedding, bool loss);
   void map_state_dtypes();
