@@ -10,9 +10,13 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/layers/sliding_window.hpp"
 #include "models/memory/memory.hpp"
+#include "models/memory/memory_needs.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
+#include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/models/random_plans.hpp"
 
 using namespace foretrain;
 
@@ -263,4 +267,31 @@ TEST_CASE("images: rules and a warning", "[vision]") {
   CHECK(broken_rules(text).empty());
   text.fine_tuning.frozen_layers = 4;
   CHECK(breaks_image_rule(text, "nothing-below-frozen-layers"));
+}
+
+TEST_CASE(
+    "with images: bounds of a search are no higher than the step, sums of memory are its rows",
+    "[vision][property]") {
+  test::RandomPlans plans{11};
+  MemoryNeeds needs;
+  for (int i = 0; i < 300; ++i) {
+    Job job = plans.next();
+    job.model.vision = small_tower();
+    job.model.vision->layers = 24;
+    job.model.vision->hidden = 1024;
+    job.model.vision->mlp_hidden = 4096;
+    job.model.vision->heads = 16;
+    job.training.images = {2.0, 256};
+    if (plans.below(2) == 0) job.fine_tuning.trained = language_parts();
+    if (!refusals(job).empty()) continue;
+    const StageLayout layout = stage_layout(job.model, job.parallel);
+    const StepCosts costs = step_costs(job, layout);
+    CAPTURE(i, name_of(job.parallel.schedule), job.parallel.pipeline, job.parallel.zero);
+    CHECK(least_step_seconds(costs) <= step_seconds(costs));
+    StepBounds bounds;
+    CHECK(bounds.least(job, layout) <= least_step_seconds(costs) * (1.0 + 1e-12));
+    CHECK(memory_need(job, layout).peak == forecast_memory(job, layout).peak);
+    CHECK(needs.of(job, layout).peak == memory_need(job, layout).peak);
+    needs.clear();
+  }
 }

@@ -2,6 +2,8 @@
 // What a search keeps by axes is what a plan alone has, whatever was asked before.
 #include <catch2/catch.hpp>
 
+#include <string>
+
 #include "models/forecast/closed_form.hpp"
 #include "models/memory/memory_needs.hpp"
 #include "models/step/step_bounds.hpp"
@@ -68,4 +70,11 @@ TEST_CASE("search: parts that are kept give the memory and the bounds of plans a
   while (checked < 2000)
     if (const auto scenario = fixtures::random_scenario(dice))
       checked += check_plans(dice, *scenario, 50);
+}
+
+TEST_CASE("search: the same of a plan with images", "[planner][search][property]") {
+  Dice dice{21};
+  const Scenario scenario =
+      load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/qwen3-vl-4b-sft-8xh100.yaml");
+  CHECK(check_plans(dice, scenario, 200) == 200);
 }
