@@ -130,6 +130,7 @@ void add_qkv(const LlmShape& model, const LayerSizes& sizes, double tensor,
       {.name = "query and key norms",
        .out = normed,
        .traffic = norm_traffic,
+       .eager = layer_detail::eager_norm_traffic(NormKind::rmsnorm),
        .fused_by = FusedKernel::norm,
        .vectors = model.qk_norm_whole ? normed : heads.head_dim * (sizes.shared_keys ? 1.0 : 2.0),
        .every_second = 1.0});
@@ -159,6 +160,7 @@ void add_latents(const LlmShape& model, LayerDescription& layer) {
              .rows = RowKind::residual,
              .out = latents,
              .traffic = norm_traffic,
+             .eager = layer_detail::eager_norm_traffic(NormKind::rmsnorm),
              .fused_by = FusedKernel::norm,
              .vectors = latents,
              .every_second = 0.5});
@@ -206,9 +208,16 @@ void add_rotary(const LlmShape& model, const LayerSizes& sizes, LayerDescription
   const bool fused = rotary && !model.rotary_scaled;
   const double bytes = half_bytes * (fused ? 2.0 : 1.0);
   const LayerModule again = model.mla ? &LayerModules::mla_up_projection : nullptr;
+  const double split = half_bytes * own.value;  // values are split off, as without a rotation
+  const auto eager = [&](double element) {
+    return (element * turned + split) / (turned + own.value);
+  };
   layer.add({.name = fused ? "rotary" : "head split",
              .out = turned + own.value,
              .traffic = {bytes, bytes},
+             .eager = fused ? Traffic{eager(layer_detail::eager_rotary_traffic.forward),
+                                      eager(layer_detail::eager_rotary_traffic.backward)}
+                            : Traffic{},
              .fused_by = fused ? std::optional{FusedKernel::rope} : std::nullopt,
              .again = again,
              .every_second = 1.0});

@@ -151,6 +151,7 @@ void describe_prediction(const LlmShape& model, const EndCut& cut, EndDescriptio
            .rows = RowKind::residual,
            .out = 2.0 * hidden,
            .traffic = layer_detail::norm_traffic,
+           .eager = layer_detail::eager_norm_traffic(model.norm),
            .vectors = 2.0 * norm_vectors(model),
            .frozen = cut.frozen_norms});
   end.save(streams(4.0, model));  // their inputs and outputs

@@ -70,6 +70,7 @@ void describe_mlp(const MlpNames& names, const MlpSwitches& switches, double wid
              .part = LayerPart::mlp,
              .out = width,
              .traffic = activation_traffic(model),
+             .eager = eager_activation_traffic(model),
              .fused_by = FusedKernel::swiglu,
              .again = switches.module,
              .again_too = switches.module_too,
@@ -120,6 +121,7 @@ void describe_per_layer_input(const LlmShape& model, LayerDescription& layer) {
              .rows = RowKind::residual,
              .out = hidden,
              .traffic = norm_traffic,
+             .eager = eager_norm_traffic(model.norm),
              .fused_by = FusedKernel::norm,
              .vectors = hidden,
              .every_second = 1.0});

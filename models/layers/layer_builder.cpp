@@ -126,11 +126,14 @@ void add_memory_bound(std::string_view name, const Traffic& traffic, double agai
 
 namespace {
 
-/// Bytes really moved over the least that fused kernels move.
-double streaming_factor(const LayerOperator& op, const Job& job) {
+/// Bytes per element that are really moved: what the stack's kernels, or the one that does it all,
+/// move over the least that they could.
+Traffic streaming_traffic(const LayerOperator& op, const Job& job) {
   const StackTimes& times = job.stack.times;
-  return op.is_fused(job.training) ? std::min(times.elementwise, times.fused_elementwise)
-                                   : times.elementwise;
+  const bool eager = job.stack.eager_torch && op.eager.total() > 0.0;
+  const Traffic plain = times.elementwise * (eager ? op.eager : op.traffic);
+  const Traffic fused = times.fused_elementwise * op.traffic;
+  return op.is_fused(job.training) && fused.total() < plain.total() ? fused : plain;
 }
 
 }  // namespace
@@ -193,8 +196,8 @@ void add_operators(std::span<const LayerOperator> operators, const HeadShape& he
         add_scan(op, again, context, sum);
         break;
       case LayerWork::streaming:
-        add_memory_bound(op.name, streaming_factor(op, context.job) * rows * op.out * op.traffic,
-                         again, context, sum);
+        add_memory_bound(op.name, rows * op.out * streaming_traffic(op, context.job), again,
+                         context, sum);
         break;
       case LayerWork::plain:
         // Inside a fused kernel it moves nothing by itself.

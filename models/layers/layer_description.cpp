@@ -77,6 +77,14 @@ Traffic activation_traffic(const LlmShape& model) {
   return half_bytes * (model.gated_mlp ? Traffic{3.0, 5.0} : Traffic{2.0, 3.0});
 }
 
+Traffic eager_activation_traffic(const LlmShape& model) {
+  return model.gated_mlp ? Traffic{10.0, 18.0} : Traffic{4.0, 6.0};
+}
+
+Traffic eager_norm_traffic(NormKind norm) {
+  return norm == NormKind::rmsnorm ? Traffic{36.0, 84.0} : Traffic{4.0, 10.0};
+}
+
 void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& model,
                    LayerDescription& layer) {
   describe_stream_mix(model, layer);
@@ -87,6 +95,7 @@ void describe_norm(std::string_view name, const NormRows& rows, const LlmShape& 
              .rows = RowKind::residual,
              .out = width,
              .traffic = norm_traffic,
+             .eager = eager_norm_traffic(model.norm),
              .fused_by = FusedKernel::norm,
              .vectors = width * (model.norm_bias ? 2.0 : 1.0),
              .again = rows.module,

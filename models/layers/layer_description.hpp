@@ -182,7 +182,10 @@ struct LayerOperator {
   double copies = 1.0;  ///< weights of this shape: routed experts of the rank
   bool waits = false;   ///< an exchange whose sizes the processor reads from the device first
   Traffic traffic{};  ///< of a memory-bound kernel, at least, bytes per element; of a scan per row
-  Traffic scanned{};  ///< FLOPs per row of a scan's products
+  /// What eager PyTorch's kernels for the same, one after another, read and write; nothing: as
+  /// much.
+  Traffic eager{};
+  Traffic scanned{};                      ///< FLOPs per row of a scan's products
   double launches = 1.0;                  ///< kernels of a plain operator
   std::optional<FusedKernel> fused_by{};  ///< the kernel that does it in one go, where there is one
   bool tied = false;                      ///< weights that another operator of the model holds

@@ -12,6 +12,12 @@ inline constexpr double half_bytes = 2.0;  // of a bf16 or fp16 element
 inline constexpr Traffic norm_traffic{4.0, 6.0};
 inline constexpr Traffic residual_traffic{7.0, 6.0};
 
+// What eager PyTorch reads and writes for the same in kernels one after another;
+// models/layers/README.md, "Eager kernels".
+inline constexpr Traffic eager_rotary_traffic{20.0, 30.0};  // of a query or key
+[[nodiscard]] Traffic eager_norm_traffic(NormKind norm);
+[[nodiscard]] Traffic eager_activation_traffic(const LlmShape& model);
+
 // What plain PyTorch reads and writes in kernels one after another, bytes per element;
 // models/layers/README.md, "Plain kernels".
 inline constexpr Traffic scaled_rotary_traffic{24.0, 34.0};  // of a query or key
