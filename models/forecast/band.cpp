@@ -83,7 +83,7 @@ double single_process_uncertainty(const Job& job, const StepForecast& step,
   warnings.push_back({"outside-calibration", "torch.nn.DataParallel is extrapolated: " +
                                                  single_process_provenance().source});
   const TimeBreakdown& parts = step.breakdown;
-  const Seconds launch = max(Seconds{}, parts.launch - step_constant(job));
+  const Seconds launch = max(Seconds{}, parts.launch - job.stack.times.step_constant);
   return unmeasured_single_process * (parts.data + launch) / step.time;
 }
 

@@ -154,8 +154,11 @@ struct StackTimes {
   /// parameters).
   Seconds host_update = 0.00143 * us;
   Seconds step_constant;  ///< c0 per optimizer step
-  double jitter = 0.0;    ///< per log2(hosts): the slowest of many ranks
-  double release = 1.0;   ///< whole step, against the release that the other constants describe
+  /// The shortest step that the constant was fitted to; shorter ones have it in proportion, since
+  /// what all of them share may be a share of theirs. 0: of steps as short as any.
+  Seconds constant_from;
+  double jitter = 0.0;   ///< per log2(hosts): the slowest of many ranks
+  double release = 1.0;  ///< whole step, against the release that the other constants describe
 };
 
 /// A training framework release. Data: calibration/profiles/stack.

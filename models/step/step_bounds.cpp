@@ -117,7 +117,7 @@ Seconds StepBounds::least(const Job& job, const StageLayout& layout) {
   const StackTimes& times = job.stack.times;
   const double jitter = times.jitter * std::log2(std::max(1, job.cluster.hosts));
   constexpr double rounding = 1.0 - 1e-9;
-  return (least + step_constant(job)) * ((1.0 + jitter) * times.release * rounding);
+  return (least + step_constant(job, least)) * ((1.0 + jitter) * times.release * rounding);
 }
 
 namespace {

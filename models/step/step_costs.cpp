@@ -17,6 +17,7 @@
 #include "models/layers/vision_tower.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/step/internal/step_pieces.hpp"
+#include "models/step/step_time.hpp"
 
 namespace foretrain {
 namespace {
@@ -334,10 +335,12 @@ Exchange transfer_exchange(const Job& job, int from) {
           .algorithm = CollectiveAlgorithm::direct};
 }
 
-Seconds step_constant(const Job& job) {
+Seconds step_constant(const Job& job, Seconds work) {
   // MLPerf Training 5.1 trains Llama 3.1 8B in steps of 85 ms in all, whole steps captured.
   constexpr Seconds captured{5e-3};
-  const Seconds constant = job.stack.times.step_constant;
+  const StackTimes& times = job.stack.times;
+  const double share = work < times.constant_from ? work / times.constant_from : 1.0;
+  const Seconds constant = share * times.step_constant;
   return job.training.cuda_graphs.has(GraphPart::full_iteration) ? min(constant, captured)
                                                                  : constant;
 }
@@ -353,7 +356,7 @@ StepCosts step_costs(const Job& job, const StageLayout& layout) {
   fill_transfers(job, costs);
   costs.transfer_blocks = !job.communication.overlap.pipeline;
   costs.tied_embedding = tied_embedding_time(job);
-  costs.constant = step_constant(job) + sharded_update_time(job);
+  costs.constant = step_constant(job, stage_work(costs).busiest) + sharded_update_time(job);
   costs.staggered = traits_of(costs.shape.kind).staggered;
   costs.weight_share = weight_share(job);
   costs.release = job.stack.times.release;

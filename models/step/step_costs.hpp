@@ -45,10 +45,12 @@ enum class PieceKind : std::uint8_t {
   /// Layers below all that is trained: each form, and the same in bf16.
   frozen_layer
 };
-/// What a step takes beside its passes and exchanges, whatever they last: the stack's constant,
-/// host work that shows behind a synchronisation. A step that is one CUDA graph has none to show
-/// but the copy of its inputs and one launch.
-[[nodiscard]] Seconds step_constant(const Job& job);
+/// What a step takes beside its passes and exchanges: the stack's constant, host work that shows
+/// behind a synchronisation. A step that is one CUDA graph has none to show but the copy of its
+/// inputs and one launch.
+/// @param work what the busiest stage's passes take: steps shorter than all that the constant was
+///   fitted to have it in proportion
+[[nodiscard]] Seconds step_constant(const Job& job, Seconds work);
 
 /// The piece that a transformer layer is.
 [[nodiscard]] PieceKind layer_piece(const LayerVariant& variant);

@@ -65,11 +65,17 @@ Bytes most_weights(const Job& job) {
   return most;
 }
 
+/// What the loop takes per step.
+Seconds loop_constant(const Case& c) {
+  const StageLayout layout = stage_layout(c.job.model, c.job.parallel);
+  return step_constant(c.job, stage_work(step_costs(c.job, layout)).busiest);
+}
+
 /// What a stage spends on passes in the mean.
 Seconds work(const Case& c) {
   const TimeBreakdown& b = c.parts;
   return b.compute + b.recompute + b.tensor + b.context + b.expert + b.launch -
-         c.job.stack.times.release * step_constant(c.job);
+         c.job.stack.times.release * loop_constant(c);
 }
 
 std::string ideal_cause(const Case& c) {
@@ -263,7 +269,7 @@ std::string optimizer_cause(const Case& c) {
 }
 
 std::string launch_cause(const Case& c) {
-  const Seconds constant = step_constant(c.job);
+  const Seconds constant = loop_constant(c);
   const Seconds slow = c.parts.launch - constant;
   std::string text;
   if (constant > Seconds{})

@@ -98,6 +98,9 @@ std::vector<Bound<StackProfile>> more_time_keys() {
       key("exchange_copy", "Bytes per element copied beside a tensor-parallel exchange.",
           &T::exchange_copy),
       key("step_constant", "Per optimizer step.", &T::step_constant),
+      key("constant_from",
+          "Shortest step that it was fitted to; shorter ones have it in proportion.",
+          &T::constant_from),
       key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
       key("release", "Whole step, against the release that the constants describe.", &T::release),
   };

@@ -50,12 +50,26 @@ TEST_CASE("launches: a step that is one graph does not wait for its loop", "[mod
   job.stack.times.step_constant = Seconds{0.116};
   const StageLayout layout = stage_layout(job.model, job.parallel);
   const Seconds before = step_time(job, layout).time;
-  CHECK(step_constant(job) == Seconds{0.116});
+  CHECK(step_constant(job, Seconds{1.0}) == Seconds{0.116});
   job.training.cuda_graphs = graphs_of({GraphPart::full_iteration});
-  CHECK(step_constant(job) == Seconds{0.005});
+  CHECK(step_constant(job, Seconds{1.0}) == Seconds{0.005});
   CHECK(step_time(job, layout).time < before - Seconds{0.1});
   job.stack.times.step_constant = Seconds{0.001};
-  CHECK(step_constant(job) == Seconds{0.001});
+  CHECK(step_constant(job, Seconds{1.0}) == Seconds{0.001});
+}
+
+TEST_CASE("launches: steps shorter than a constant was fitted to have it in proportion",
+          "[models][step]") {
+  Job job = test::llama2_70b_job();
+  job.stack.times.step_constant = Seconds{0.1};
+  job.stack.times.constant_from = Seconds{0.5};
+  CHECK(step_constant(job, Seconds{0.1}) == Seconds{0.02});
+  CHECK(step_constant(job, Seconds{2.0}) == Seconds{0.1});
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const StepCosts costs = step_costs(job, layout);
+  CHECK(stage_work(costs).busiest > Seconds{0.5});
+  job.stack.times.constant_from = 2.0 * stage_work(costs).busiest;
+  CHECK((costs.constant - step_costs(job, layout).constant).value() == Approx(0.05));
 }
 
 TEST_CASE("launches: layers of many kernels take the processor longer", "[models][layer]") {
