@@ -78,10 +78,11 @@ void refuse_hybrids(const Job& job, std::vector<Infeasible>& reasons) {
            "operator-wise recomputation of hybrid layers is not modelled: which of a scan's "
            "operators it keeps is not known",
            "memory.recompute: none or full");
-  if (!model.layer_pattern.empty() && model.mtp_layers > 0)
+  // Nemotron 3's modules are attention and experts, as a whole layer is.
+  if (!model.layer_pattern.empty() && model.mtp_layers > 0 && !model.moe)
     refuse(reasons, "model",
-           "prediction modules of models whose layers are one half alone are not modelled: which "
-           "halves a module has is not given",
+           "prediction modules of models whose layers are one half alone are modelled with experts "
+           "alone (attention and experts each): which halves this one's has is not given",
            "a model without mtp_layers");
 }
 
