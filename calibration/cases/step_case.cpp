@@ -140,6 +140,10 @@ StepRun step_run(const RunRecord& record, const RunCatalog& catalog) {
   }
   mapped.job->software_year = run.year;
   const Job& job = *mapped.job;
+  // A record may name a model of the catalog without its shape.
+  const bool dense = check.group == dense_half_group || check.group == dense_fp8_group;
+  if (dense && job.model.is_hybrid()) check.group = hybrid_group;
+  if (dense && !job.model.is_hybrid() && job.model.moe) check.group = moe_group;
   const std::optional<Seconds> measured = measured_step(record, job);
   if (measured) check.measured = measured->value();
   std::string why = objection(record, job);

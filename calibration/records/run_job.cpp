@@ -90,6 +90,10 @@ bool RunJobBuilder::set_profiles() {
   const auto stack = catalog_.stacks.find(source_.stack);
   if (stack == catalog_.stacks.end()) return refuse("no stack profile " + source_.stack);
   job_.stack = stack->second;
+  if (source_.start > Seconds{}) {
+    assume("the mean of its steps contains the start of the run");
+    job_.stack.times.step_constant += source_.start;
+  }
   if (source_.kin) {
     assume("no run of its framework was measured: as its nearest kin, " + job_.stack.name);
     job_.stack.provenance.trust = Trust::datasheet;

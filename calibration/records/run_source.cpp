@@ -58,7 +58,8 @@ struct Variant {
            any(precision, lower(record.precision)) &&
            (attention_is.empty() ||
             std::count(attention_is.begin(), attention_is.end(), kernel) > 0) &&
-           (!experts || record.moe) && (!recompute_unstated || record.recompute.empty()) &&
+           (!experts || record.moe || record.expert.value_or(1) > 1) &&
+           (!recompute_unstated || record.recompute.empty()) &&
            (!compile_unstated || !record.compiled) && (!compiled || record.compiled == compiled);
   }
 
@@ -235,6 +236,7 @@ RunSources sources_in(const FieldValues& values, Diagnostics& diagnostics) {
     source.site = values.text(at + "site");
     source.overlap = overlap_in(values, at + "overlap").value_or(source.overlap);
     source.half_gradients = values.boolean(at + "half_gradients");
+    source.start = values.optional_quantity<Seconds>(at + "start").value_or(Seconds{});
     source.sequence = values.boolean(at + "sequence");
     source.unfused = values.boolean(at + "unfused");
     source.memory = values.boolean(at + "memory");

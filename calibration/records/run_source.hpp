@@ -33,7 +33,8 @@ struct RunSource {
   std::string site = "default";
   Overlap overlap{true, true, false, true};  ///< where a record does not say
   bool half_gradients = false;  ///< 16-bit gradient traffic; fp16 training always has it
-  bool sequence = false;        ///< sequence parallelism in tensor groups, where a record is silent
+  Seconds start;  ///< of a run, in the mean of its steps that records state: of each its part
+  bool sequence = false;      ///< sequence parallelism in tensor groups, where a record is silent
   bool layer_chunks = false;  ///< pipelines interleave one layer per chunk, unless it says how many
   bool unfused = false;       ///< attention as separate kernels, unless the record names one
   bool known = false;         ///< a family of which all this is known
@@ -46,7 +47,7 @@ struct RunSource {
   std::string gpu;               ///< of tables without such a column
   bool engine_loss = false;      ///< cross-entropy of Transformer Engine, in place
   bool chunked_loss = false;     ///< a fused loss is made with its projection, in chunks
-  bool wide_base = false;          ///< frozen weights rest in 32 bits
+  bool wide_base = false;        ///< frozen weights rest in 32 bits
   bool eight_bit_weights = false;  ///< fp8 keeps weights so, where that is modelled
   bool fused_permutation = false;  ///< routed rows are sorted by kernels of their own
   bool narrow_optimizer = false;   ///< precision-aware, with 16-bit moments
