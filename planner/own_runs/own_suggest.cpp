@@ -67,6 +67,7 @@ Job with_layout(Job job, const Layout& layout) {
   plan.sequence = plan.sequence && layout.tensor > 1;
   plan.pipeline = layout.pipeline;
   plan.stage_layers.clear();
+  plan.prediction_stage.reset();
   if (layout.pipeline == 1) plan.virtual_stages = 1;
   plan.data = job.cluster.gpus() / (plan.tensor * plan.pipeline * plan.context);
   job.training.micro_batch = layout.micro_batch;

@@ -89,6 +89,7 @@ Job in_proportion(const Job& job, std::int64_t heads) {
   model.heads = static_cast<int>(heads);
   if (every_head) model.kv_heads = model.heads;
   changed.parallel.stage_layers.clear();
+  changed.parallel.prediction_stage.reset();
   return changed;
 }
 
@@ -96,6 +97,7 @@ Job with_layers(const Job& job, std::int64_t layers) {
   Job changed = job;
   changed.model.layers = static_cast<int>(layers);
   changed.parallel.stage_layers.clear();
+  changed.parallel.prediction_stage.reset();
   return changed;
 }
 
