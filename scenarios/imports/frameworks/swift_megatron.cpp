@@ -263,7 +263,10 @@ class SwiftMegatronReader {
     if (task != "causal_lm")
       in_.refuse("task_type", in_quotes(task) + " has another head, which is not modelled");
     for (const char* key : {"freeze_vit", "freeze_aligner"})
-      if (!in_.truth({key}, true)) in_.refuse(key, "false trains a vision tower: not modelled");
+      if (!in_.truth({key}, true))
+        in_.refuse(key,
+                   "false trains a vision tower, whose images these files do not state: write "
+                   "training.images and fine_tuning.trained in a scenario");
     if (type.empty()) return;
     if (type == "grpo") return read_generation();
     if (type != "dpo" && type != "rm")

@@ -188,7 +188,9 @@ void TuningReader::read_rest() {
   for (const char* key :
        {"freeze_vit", "freeze_aligner", "freeze_vision_tower", "freeze_multi_modal_projector"})
     if (!in_.truth({key}, true))
-      in_.refuse(key, "false trains a vision tower, or what joins it, which is not modelled");
+      in_.refuse(key,
+                 "false trains a vision tower, or what joins it, whose images these files do not "
+                 "state: write training.images and fine_tuning.trained in a scenario");
   if (const auto share = in_.number({"label_smoothing_factor"}); share && *share > 0.0)
     in_.refuse("label_smoothing_factor", "keeps another copy of the logits, which is not modelled");
   if (const std::string backend = in_.text({"ddp_backend"}, "nccl"); backend != "nccl")

@@ -137,7 +137,8 @@ void TuningReader::read_words(const LlmShape& model, const std::vector<std::stri
 /// A pattern over the names of modules, with the same layers of every depth.
 void TuningReader::read_pattern(const LlmShape& model, const YamlNode& node, FineTuning& fine) {
   if (node.text.find("vis") != std::string::npos || node.text.find("audio") != std::string::npos)
-    return refuse(keys_.targets, "names layers of a vision or audio tower, which is not modelled");
+    return refuse(keys_.targets,
+                  "names layers of a vision or audio tower, beside which no adapters are modelled");
   const auto pattern = pattern_of(node.text);
   if (!pattern)
     return refuse(keys_.targets, "is a pattern that is too long or unusual; list the modules");
