@@ -87,7 +87,7 @@ def record(run, gpu, measured, versions):
                      "zero": 0},
         "micro_batch": micro, "global_batch": micro, "grad_accum": 1,
         "precision": precision, "recompute": recompute, "attention_kernel": "sdpa",
-        "compile": False, "measured": measured, "oom": measured["iteration_s"] is None,
+        "compile": False, "fused_kernels": ["optimizer"], "measured": measured, "oom": measured["iteration_s"] is None,
         "memory_unit": "GiB", "memory_kind": "torch max_allocated",
         "flops_convention": "none_tokens_only",
         "notes": "random weights and tokens, rows full, AdamW (fused), gradients clipped",
