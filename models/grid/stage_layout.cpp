@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "models/base/require.hpp"
+#include "models/grid/layer_sources.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
@@ -53,6 +55,25 @@ std::vector<int> given(const Parallel& parallel) {
   return counts;
 }
 
+/// The same, with every cut at the nearest place where no layer is parted from one that it reads.
+std::vector<int> whole_sources(const LlmShape& model, std::vector<int> counts) {
+  if (!has_sources(model)) return counts;
+  std::vector<int> cuts{0};
+  for (int layer = 1; layer < model.layers; ++layer)
+    if (may_cut(model, layer)) cuts.push_back(layer);
+  int wanted = 0, last = 0;
+  for (std::size_t chunk = 0; chunk + 1 < counts.size(); ++chunk) {
+    wanted += counts[chunk];
+    const int nearest =
+        *std::ranges::min_element(cuts, {}, [wanted](int cut) { return std::abs(cut - wanted); });
+    const int cut = std::max(last, nearest);
+    counts[chunk] = cut - last;
+    last = cut;
+  }
+  counts.back() = model.layers - last;
+  return counts;
+}
+
 /// Chunks go round the stages, or turn back at the last one (arXiv 2401.10241 section 6).
 std::size_t stage_of(std::size_t position, std::size_t stages, bool folded) {
   const std::size_t round = position / stages;
@@ -87,7 +108,8 @@ StageLayout stage_layout(const LlmShape& model, const Parallel& parallel) {
   FORETRAIN_REQUIRE(parallel.pipeline >= 1 && parallel.virtual_stages >= 1);
   const std::vector<int> counts =
       parallel.stage_layers.empty()
-          ? even_or_counted(model.layers, parallel.pipeline * parallel.virtual_stages)
+          ? whole_sources(
+                model, even_or_counted(model.layers, parallel.pipeline * parallel.virtual_stages))
           : given(parallel);
   StageLayout layout;
   layout.chunks.resize(static_cast<std::size_t>(parallel.pipeline));

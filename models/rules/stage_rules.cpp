@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "models/grid/layer_sources.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/rules/internal/reasons.hpp"
@@ -13,46 +14,6 @@
 
 namespace foretrain {
 namespace {
-
-LayerSizes sizes_of(const LlmShape& model, int layer, int sequence) {
-  LayerType type = model.layer_form(layer);
-  type.windowed = model.is_windowed_layer(layer, sequence);
-  return model.sizes(type);
-}
-
-/// Whether a layer's keys and values are those that the other one reads.
-bool makes_keys_for(const LayerSizes& maker, const LayerSizes& reader) {
-  return !maker.shared_keys && maker.heads > 0 && maker.window == reader.window &&
-         maker.kv_heads == reader.kv_heads && maker.head_dim == reader.head_dim;
-}
-
-/// The last layer before this one of which `makes` holds.
-template <class Makes>
-std::optional<int> source_of(const Job& job, int layer, const Makes& makes) {
-  for (int before = layer - 1; before >= 0; --before)
-    if (makes(sizes_of(job.model, before, job.training.sequence))) return before;
-  return std::nullopt;
-}
-
-struct Borrowing {
-  int layer;
-  int source;
-  const char* what;
-};
-
-/// What a layer reads that an earlier one made.
-std::optional<Borrowing> borrowing(const Job& job, int layer) {
-  const LayerSizes sizes = sizes_of(job.model, layer, job.training.sequence);
-  if (sizes.shared_keys)
-    if (const auto source = source_of(
-            job, layer, [&](const LayerSizes& maker) { return makes_keys_for(maker, sizes); }))
-      return Borrowing{layer, *source, "keys and values"};
-  if (sizes.index == IndexUse::shared)
-    if (const auto source = source_of(
-            job, layer, [](const LayerSizes& maker) { return maker.index == IndexUse::own; }))
-      return Borrowing{layer, *source, "choice of tokens"};
-  return std::nullopt;
-}
 
 /// Whether stage_layout() may be asked.
 bool has_layout(const Job& job) {
@@ -64,29 +25,23 @@ bool has_layout(const Job& job) {
          std::accumulate(plan.stage_layers.begin(), plan.stage_layers.end(), 0) == job.model.layers;
 }
 
-bool borrows(const LlmShape& model) {
-  for (const LayerSizes& sizes : model.special_layers)
-    if (sizes.shared_keys || sizes.index == IndexUse::shared) return true;
-  return false;
-}
-
 /// Layers read what others made in the same pass through a chunk: frameworks send nothing but the
 /// residual stream on (Megatron-Core, `dsa.py`; NeMo AutoModel, `hf_utils.py`).
 void check_sources(const Job& job, Reasons& reasons) {
-  if (job.parallel.pipeline == 1 || !borrows(job.model)) return;
+  if (job.parallel.pipeline == 1 || !has_sources(job.model)) return;
   const StageLayout layout = stage_layout(job.model, job.parallel);
   for (int stage = 0; stage < layout.stages(); ++stage)
     for (const ChunkLayers& chunk : layout.chunks[static_cast<std::size_t>(stage)])
       for (int layer = chunk.first_layer; layer < chunk.first_layer + chunk.layers; ++layer) {
-        const auto found = borrowing(job, layer);
-        if (!found || found->source >= chunk.first_layer) continue;
+        const auto found = source_of(job.model, layer);
+        if (!found || found->layer >= chunk.first_layer) continue;
         return break_rule(
             reasons, "source-on-stage", "parallel.pipeline",
             fmt::format("layer {} on stage {} reads {} of layer {}, which lies before that stage's "
                         "layers {} to {}",
-                        layer, stage, found->what, found->source, chunk.first_layer,
+                        layer, stage, found->what, found->layer, chunk.first_layer,
                         chunk.first_layer + chunk.layers - 1),
-            fmt::format("parallel.stage_layers with layers {} to {} on one stage", found->source,
+            fmt::format("parallel.stage_layers with layers {} to {} on one stage", found->layer,
                         layer));
       }
 }

@@ -134,7 +134,9 @@ std::vector<SectionKey<Parallel>> replica_keys() {
                       "8", most_replicas),
                &Parallel::zero_group),
       left_out({.path = "parallel.stage_layers",
-                .help = "Layers of each pipeline stage, first stage first; left out, split evenly.",
+                .help = "Layers of each pipeline stage, first stage first; left out, split evenly, "
+                        "but that no "
+                        "layer is parted from one whose keys or choice it reads.",
                 .example = "[19, 20, 20, 21]",
                 .min = 0,
                 .max = most_ranks},

@@ -335,6 +335,7 @@ TEST_CASE("open models: layers that share keys lie on the stage of their source"
   job.parallel.pipeline = 5;
   job.parallel.data = job.cluster.gpus() / 8;
   job.cluster.hosts = 5 * job.parallel.data / 8;
+  job.parallel.stage_layers = {7, 7, 7, 7, 7};
   // Layers 15 and on read what 13 (windowed) and 14 (full) make: stage 2 has layers 14 to 20.
   const std::vector<Infeasible> broken = broken_rules(job);
   REQUIRE(broken.size() == 1);
@@ -347,6 +348,13 @@ TEST_CASE("open models: layers that share keys lie on the stage of their source"
   CHECK(refusals(job).empty());
   job.parallel.stage_layers = {4, 4, 4, 2, 21};
   CHECK(broken_rules(job).front().message.find("layer 15 on stage 4") != std::string::npos);
+  // Left out, cuts at 7, 14, 21 and 28 become those at 7 and 13, behind which none is left.
+  job.parallel.stage_layers.clear();
+  CHECK(refusals(job).empty());
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  CHECK(layout.layers(0) == 7);
+  CHECK(layout.layers(1) == 6);
+  CHECK(layout.layers(4) == 22);
 }
 
 TEST_CASE("open models: rows of per-layer embeddings travel with the residual stream",

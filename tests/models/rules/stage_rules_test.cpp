@@ -60,6 +60,9 @@ TEST_CASE("stages: a choice of tokens is of the stage's own layers", "[models][r
   model.special_pattern.resize(78);
   job.parallel.pipeline = 2;
   job.parallel.data = 1024;
+  CHECK(broken(job).empty());
+  CHECK(stage_layout(model, job.parallel).layers(0) == 38);  // even, but for one layer
+  job.parallel.stage_layers = {39, 39};
   const std::vector<Infeasible> reasons = broken_rules(job);
   REQUIRE(reasons.size() == 1);
   CHECK(reasons.front().rule == "source-on-stage");
