@@ -97,7 +97,7 @@ Seconds StepBounds::least(const Job& job, const StageLayout& layout) {
   const Pieces& each = pieces(job);
   const double microbatches = shape.microbatches;
   const int last = positions(shape) - 1;
-  Seconds least, arrival, back;
+  Seconds least, arrival, back, busiest;
   for (int stage = 0; stage < shape.stages; ++stage) {
     PassSeconds work;
     PassSeconds first;
@@ -109,7 +109,9 @@ Seconds StepBounds::least(const Job& job, const StageLayout& layout) {
       add(work, 1.0, pass);
       if (chunk == 0) first = pass;
     }
-    least = max(least, arrival + microbatches * (work.forward + work.backward) + back);
+    const Seconds passes = microbatches * (work.forward + work.backward);
+    busiest = max(busiest, passes);
+    least = max(least, arrival + passes + back);
     if (traits.staggered) continue;
     arrival += first.forward;
     if (!traits.splits_backward) back += first.backward;
@@ -117,7 +119,7 @@ Seconds StepBounds::least(const Job& job, const StageLayout& layout) {
   const StackTimes& times = job.stack.times;
   const double jitter = times.jitter * std::log2(std::max(1, job.cluster.hosts));
   constexpr double rounding = 1.0 - 1e-9;
-  return (least + step_constant(job, least)) * ((1.0 + jitter) * times.release * rounding);
+  return (least + step_constant(job, busiest)) * ((1.0 + jitter) * times.release * rounding);
 }
 
 namespace {

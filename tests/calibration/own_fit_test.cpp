@@ -132,8 +132,8 @@ TEST_CASE("Context ranks, experts and launches make a run tell less", "[calibrat
   // Two doublings at two units each are 4; exposed gradients may add to it or leave it.
   CHECK(own_noise_factor(ring) > 4.0);
   Job slow_launches = plain;
-  slow_launches.stack.times.launch_forward = slow_launches.stack.times.launch_forward * 20.0;
-  slow_launches.stack.times.launch_backward = slow_launches.stack.times.launch_backward * 20.0;
+  slow_launches.stack.times.launch_forward = slow_launches.stack.times.launch_forward * 300.0;
+  slow_launches.stack.times.launch_backward = slow_launches.stack.times.launch_backward * 300.0;
   CHECK(own_noise_factor(slow_launches) > factor);
 }
 
