@@ -314,7 +314,7 @@ std::vector<SectionKey<Training>> sample_keys() {
   };
 }
 
-std::vector<SectionKey<Training>> image_keys() {
+std::vector<SectionKey<Training>> stated_image_keys() {
   return {
       {{.path = "training.images",
         .kind = FieldKind::group,
@@ -338,7 +338,7 @@ std::vector<SectionKey<Training>> image_keys() {
   };
 }
 
-std::vector<SectionKey<Training>> layer_keys() {
+std::vector<SectionKey<Training>> extra_layer_keys() {
   const auto dropout = [](const char* path, const char* help, double Training::*member) {
     return with_default({.path = path, .help = help, .example = "0.1", .min = 0, .max = 1}, member);
   };
@@ -364,9 +364,9 @@ std::vector<SectionKey<Training>> layer_keys() {
 }  // namespace
 
 const SectionTable<Training>& training_keys() {
-  static const SectionTable<Training> table(
-      section::joined<Training>({batch_keys(), update_keys(), state_keys(), expert_keys(),
-                                 format_keys(), sample_keys(), image_keys(), layer_keys()}));
+  static const SectionTable<Training> table(section::joined<Training>(
+      {batch_keys(), update_keys(), state_keys(), expert_keys(), format_keys(), sample_keys(),
+       stated_image_keys(), extra_layer_keys()}));
   return table;
 }
 
