@@ -17,7 +17,7 @@ assert head["schema"] == "head/1" and head["sentence"] and head["words"], head
 assert 1 <= len(head["figures"]) <= 4, head["figures"]
 print(head["next"])
 PYTHON
-  sed -i "s#^foretrain #$program #" next.sh
+  sed -i "s#^foretrain #\"$program\" #" next.sh
   bash next.sh > followed 2> followed_err || fail "$*: its next command failed: $(cat next.sh followed_err)"
 }
 
@@ -33,7 +33,7 @@ done
 
 # The reader copies the lines as they stand.
 run 0 plan "$scenario" --brief
-sed -n '/^Next: /,$p' out | sed "s#^Next: foretrain #$program #" > copied.sh
+sed -n '/^Next: /,$p' out | sed "s#^Next: foretrain #\"$program\" #" > copied.sh
 bash copied.sh > copied || fail "the command in the text cannot be copied: $(cat copied.sh)"
 
 # A plan that does not fit is offered one that does.

@@ -161,8 +161,10 @@ def main():
     program, root = os.path.abspath(program), os.path.abspath(root)
     if not files:
         os.chdir(tempfile.mkdtemp())
-        for command in COMMANDS.format(s=os.path.join(root, "scenarios")).strip().splitlines():
-            done = subprocess.run([program, *command.split()], capture_output=True, text=True)
+        scenarios = os.path.join(root, "scenarios")
+        for command in COMMANDS.strip().splitlines():
+            words = [word.format(s=scenarios) for word in command.split()]
+            done = subprocess.run([program, *words], capture_output=True, text=True)
             assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stderr}"
         files = sorted(os.listdir("."))
     drawn = failures = 0
