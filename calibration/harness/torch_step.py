@@ -31,6 +31,18 @@ def say(text):
     print(f"torch_step: {text}", file=sys.stderr, flush=True)
 
 
+def check_lists(parser, options, legal, numbers):
+    """Ends with an error where a list has a value that is not legal, or no whole number."""
+    for flag, values in legal.items():
+        for value in getattr(options, flag).split(","):
+            if value not in values:
+                parser.error(f"--{flag}: '{value}' is not one of {', '.join(sorted(values))}")
+    for flag in numbers:
+        for value in getattr(options, flag).split(","):
+            if not value.isdigit() or int(value) < 1:
+                parser.error(f"--{flag.replace('_', '-')}: '{value}' is not a whole number >= 1")
+
+
 def read_arguments(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--models", default="gpt-125m,gpt-350m,gpt-1.3b,llama-1b,llama-3b")
@@ -47,17 +59,9 @@ def read_arguments(arguments=None):
     parser.add_argument("--out", help="file for records; default: standard output")
     parser.add_argument("--kernels", help="file for attention and optimizer kernels")
     options = parser.parse_args(arguments)
-    for name in options.models.split(","):
-        if name not in SIZES:
-            parser.error(f"--models: '{name}' is not one of {', '.join(SIZES)}")
-    for flag, legal in (("recompute", {"none", "full"}), ("attention", {"flash", "unfused"})):
-        for value in getattr(options, flag).split(","):
-            if value not in legal:
-                parser.error(f"--{flag}: '{value}' is not one of {', '.join(sorted(legal))}")
-    for flag in ("sequences", "micro_batches"):
-        for value in getattr(options, flag).split(","):
-            if not value.isdigit() or int(value) < 1:
-                parser.error(f"--{flag.replace('_', '-')}: '{value}' is not a whole number >= 1")
+    check_lists(parser, options,
+                {"models": SIZES, "recompute": ("none", "full"), "attention": ("flash", "unfused")},
+                ("sequences", "micro_batches"))
     return options
 
 

@@ -12,6 +12,8 @@ import json
 import sys
 import time
 
+from torch_step import check_lists
+
 SIZES = {  # class of the model, layers, hidden, heads, key-value heads, width of a head, ffn,
            # vocabulary, tied embeddings: published configurations
     "llama-3.2-1b": ("llama", 16, 2048, 32, 8, 64, 8192, 128256, True),
@@ -45,15 +47,9 @@ def read_arguments(arguments=None):
     parser.add_argument("--gpu", help="device as measured records call it; default: by its name")
     parser.add_argument("--out", help="file for records; default: standard output")
     options = parser.parse_args(arguments)
-    for flag, legal in (("models", SIZES), ("methods", METHODS),
-                        ("checkpointing", ("none", "full"))):
-        for value in getattr(options, flag).split(","):
-            if value not in legal:
-                parser.error(f"--{flag}: '{value}' is not one of {', '.join(legal)}")
-    for flag in ("sequences", "micro_batches"):
-        for value in getattr(options, flag).split(","):
-            if not value.isdigit() or int(value) < 1:
-                parser.error(f"--{flag.replace('_', '-')}: '{value}' is not a whole number >= 1")
+    check_lists(parser, options,
+                {"models": SIZES, "methods": METHODS, "checkpointing": ("none", "full")},
+                ("sequences", "micro_batches"))
     return options
 
 

@@ -148,6 +148,7 @@ struct Unmeasured {
   double optimizer = 0.0;
   double release = 0.0;
   double scans = 0.0;
+  double towers = 0.0;
   double routing = 0.0;
   double kin = 0.0;
   double pcie = 0.0;  ///< slower alone
@@ -162,6 +163,7 @@ Unmeasured unmeasured_parts(const Job& job, const StepForecast& step,
           optimizer_uncertainty(job, step, warnings),
           release_year * software_years(job).beyond(),
           scan_uncertainty(job, step, warnings),
+          tower_uncertainty(job, step, warnings),
           routing_uncertainty(job, warnings),
           kin_uncertainty(job, warnings),
           pcie_uncertainty(job, warnings)};
@@ -373,6 +375,8 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run with it"});
   parts.push_back({"scans", both(other.scans), "chunked scans were not measured",
                    "kernel times of a chunked scan on this device"});
+  parts.push_back({"vision tower", both(other.towers), "no run with images was measured",
+                   "one run with images"});
   parts.push_back({"device family", both(other.kin), "devices with the same cores disagree",
                    "one run on this device"});
   parts.push_back({"routing", both(other.routing), "routing over so many ranks was not measured",
@@ -404,8 +408,9 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
   warn_of_inputs(job, step, warnings);
   const BandSides known = whole_band(job, facts);
   double extra = 0.0;
-  for (const double part : {other.device, other.framework, other.library, other.replicas,
-                            other.optimizer, other.scans, other.release, other.routing, other.kin})
+  for (const double part :
+       {other.device, other.framework, other.library, other.replicas, other.optimizer, other.scans,
+        other.towers, other.release, other.routing, other.kin})
     extra = std::hypot(extra, part);
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
   step.high = step.time * (1.0 + std::hypot(known.high, extra, other.pcie));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "models/layers/layer_scan.hpp"
+#include "models/layers/vision_tower.hpp"
 
 namespace foretrain {
 
@@ -37,6 +38,16 @@ double scan_uncertainty(const Job& job, const StepForecast& step, std::vector<Wa
   return (model.indexer ? 1.0 : scan_doubt) * share;
 }
 
+double tower_uncertainty(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
+  if (!job.has_tower()) return 0.0;
+  const double share = job.microbatches() * tower_times(job).all().total() / step.time;
+  warnings.push_back({"outside-calibration",
+                      fmt::format("vision towers are extrapolated: {:.0f} % of the step, priced "
+                                  "from GEMMs and bytes; no such run was measured",
+                                  100.0 * share)});
+  return scan_doubt * share;
+}
+
 void warn_of_windows(const Job& job, std::vector<Warning>& warnings) {
   const int window = job.model.narrowest_window();
   if (window == 0 || window >= job.training.sequence) return;
@@ -60,7 +71,6 @@ void warn_of_unmeasured_layers(const Job& job, std::vector<Warning>& warnings) {
   add(model.moe && model.moe->latent_hidden > 0, "experts in a latent space");
   add(model.moe && model.moe->identity_experts > 0, "experts that compute nothing");
   add(model.moe && model.moe->dense_beside, "a dense MLP beside experts");
-  add(job.has_tower(), "vision towers");
   const bool mixes = model.has_mixer(MixerKind::mamba) || model.has_mixer(MixerKind::delta) ||
                      model.has_mixer(MixerKind::convolution) || model.mamba_beside;
   add(mixes && job.parallel.context > 1, "mixers over context ranks");

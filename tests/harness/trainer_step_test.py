@@ -11,6 +11,7 @@ import unittest
 SCRIPT = pathlib.Path(__file__).parents[2] / "calibration/harness/trainer_step.py"
 SPEC = importlib.util.spec_from_file_location("trainer_step", SCRIPT)
 trainer_step = importlib.util.module_from_spec(SPEC)
+sys.path.insert(0, str(SCRIPT.parent))
 SPEC.loader.exec_module(trainer_step)
 
 

@@ -13,6 +13,9 @@ namespace foretrain {
 /// layers, as many to each stage. Adds a warning that says so.
 [[nodiscard]] double scan_uncertainty(const Job& job, const StepForecast& step,
                                       std::vector<Warning>& warnings);
+/// A vision tower, of which no run was measured either: the same of its passes.
+[[nodiscard]] double tower_uncertainty(const Job& job, const StepForecast& step,
+                                       std::vector<Warning>& warnings);
 /// 8-bit attention, and context ranks that do not send blocks round a ring.
 void warn_of_unmeasured_attention(const Job& job, std::vector<Warning>& warnings);
 

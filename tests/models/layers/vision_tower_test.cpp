@@ -252,6 +252,14 @@ TEST_CASE("images: rules and a warning", "[vision]") {
   };
   CHECK(warned(vision_job()));
   CHECK_FALSE(warned(vision_job(0.0)));
+  // No run with a tower was measured: the band widens by what it is of the step.
+  const auto width = [](Job job) {
+    job.model.layers = 4;
+    job.model.vision->layers *= 20;  // so that it is much of the step
+    const StepForecast step = *closed_form(job).step;
+    return step.high / step.low;
+  };
+  CHECK(width(vision_job()) > 1.01 * width(vision_job(0.0)));
   CHECK(breaks_image_rule(vision_job(1025.0), "images-fit-sequence"));  // 4100 tokens of 4096
   Job job = vision_job();
   job.model.vision->tokens = 0;
