@@ -15,7 +15,7 @@ namespace foretrain {
 namespace {
 
 // Pixels.
-constexpr double rows_left = 300.0;
+constexpr double rows_left = 360.0;
 constexpr double rows_top = 108.0;
 constexpr double rows_width = 560.0;
 constexpr double row_height = 26.0;

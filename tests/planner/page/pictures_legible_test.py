@@ -153,6 +153,7 @@ simulate {s}/llama3-8b-8xh100.yaml --gantt step.svg
 simulate {s}/llama2-70b-1024xh100.yaml --gantt step-70b.svg
 simulate {s}/llama3-8b-8xh100.yaml --set cluster.hosts=4 --set parallel.data=16 --engine event --heat heat.svg
 show fabric {s}/llama2-70b-1024xh100.yaml --svg fabric.svg
+validate --accuracy --figure left_out.svg
 """
 
 
