@@ -67,7 +67,8 @@ ExpectedRun expected_run(const Job& job) {
 
 bool has_newer_attention(const Job& job) {
   const AttentionProfile& attention = job.device_profile.attention;
-  return job.memory.attention == AttentionKind::flash && !job.stack.times.flash2 &&
+  return job.memory.attention == AttentionKind::flash &&
+         job.attention_library() != AttentionLibrary::flash2 &&
          attention.flash2_rate.value() > 0.0 && attention.flash2_rate < attention.rate;
 }
 

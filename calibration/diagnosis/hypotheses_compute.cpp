@@ -28,7 +28,7 @@ std::vector<Variation> older_attention(const DiagnosisCase& of) {
   std::vector<Variation> all;
   Job job = of.job;
   if (has_newer_attention(job)) {
-    job.stack.times.flash2 = true;
+    job.memory.attention_library = AttentionLibrary::flash2;
     append(all, variation_of(job, "FlashAttention-2"));
   }
   job = of.job;

@@ -338,6 +338,14 @@ BandSides lacking(const Job& job, const BandSides& known) {
   return {rest(least.low, known.low), rest(least.high, known.high)};
 }
 
+/// A processor that nobody measured may need twice as long for launches, as an H200's host did:
+/// what the fitted width, which knows clusters of publishers alone, lacks to that.
+double processor_lacks(const Job& job, const BandByKind& facts) {
+  if (job.site.provenance.trust == Trust::measured) return 0.0;
+  const double width = std::min(1.0, at(widths_of(job), BandKind::launch).high);
+  return at(facts, BandKind::launch).high * std::sqrt(1.0 - width * width);
+}
+
 /// All that is known not to be known, and what lacks to the least.
 BandSides whole_band(const Job& job, const BandByKind& facts) {
   const BandSides known = band_of(facts, widths_of(job));
@@ -381,6 +389,10 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                    "one run on this device"});
   parts.push_back({"routing", both(other.routing), "routing over so many ranks was not measured",
                    narrower_by(BandKind::experts)});
+  parts.push_back({"processor",
+                   {0.0, processor_lacks(job, facts)},
+                   "how fast its processor launches kernels is not known",
+                   "a short step: calibration/harness/torch_step.py"});
   parts.push_back({"PCIe",
                    {0.0, other.pcie},
                    "how its GPUs share PCIe is not known",
@@ -412,8 +424,9 @@ void add_band(const Job& job, const BandByKind& facts, StepForecast& step,
        {other.device, other.framework, other.library, other.replicas, other.optimizer, other.scans,
         other.towers, other.release, other.routing, other.kin})
     extra = std::hypot(extra, part);
+  const double slower_alone = std::hypot(other.pcie, processor_lacks(job, facts));
   step.low = step.time / (1.0 + std::hypot(known.low, extra));
-  step.high = step.time * (1.0 + std::hypot(known.high, extra, other.pcie));
+  step.high = step.time * (1.0 + std::hypot(known.high, extra, slower_alone));
 }
 
 }  // namespace foretrain

@@ -96,9 +96,12 @@ FORETRAIN_ENUM_NAMES(FrozenFormat, {FrozenFormat::as_computed, "as-computed"},
 
 /// What is learnt: the next token; which of two answers is preferred, against a frozen reference
 /// (DPO, arXiv 2305.18290); or a score of an answer (a reward model).
-enum class Objective : std::uint8_t { next_token, preference, reward };
+/// `policy`: a policy gradient, for which every token of an answer has its log-probability and the
+/// entropy of its distribution made from logits in 32 bits.
+enum class Objective : std::uint8_t { next_token, preference, reward, policy };
 FORETRAIN_ENUM_NAMES(Objective, {Objective::next_token, "next-token"},
-                     {Objective::preference, "preference"}, {Objective::reward, "reward"});
+                     {Objective::preference, "preference"}, {Objective::reward, "reward"},
+                     {Objective::policy, "policy"});
 
 /// Where a preference's reference comes from: a frozen copy of the model, the model without its
 /// adapters, or log-probabilities that were computed before training.
@@ -141,6 +144,10 @@ struct FineTuning {
     return frozen_format != FrozenFormat::as_computed && frozen_format != FrozenFormat::fp32;
   }
   [[nodiscard]] bool packs_experts() const { return packs_frozen() && packed_experts; }
+  /// Two answers to one question are compared.
+  [[nodiscard]] bool pairs() const {
+    return objective == Objective::preference || objective == Objective::reward;
+  }
   [[nodiscard]] bool has_reference() const {
     return objective == Objective::preference && reference != ReferenceKind::precomputed;
   }

@@ -272,6 +272,7 @@ struct Recompute {
 struct MemoryOptions {
   Recompute recompute;
   AttentionKind attention = AttentionKind::flash;
+  AttentionLibrary attention_library = AttentionLibrary::stack;  ///< of flash attention
   OffloadKind offload = OffloadKind::none;
   double offload_share = 1.0;       ///< of the optimizer states that `offload` moves
   LayerModules activation_offload;  ///< saved tensors that wait in host memory
@@ -349,6 +350,13 @@ struct Job {
   /// Tokens of an image. @pre the model has a tower
   [[nodiscard]] int image_tokens() const {
     return training.images.tokens > 0 ? training.images.tokens : model.vision->tokens;
+  }
+  /// Whose fused attention the plan runs, never `stack`.
+  [[nodiscard]] AttentionLibrary attention_library() const {
+    if (memory.attention_library != AttentionLibrary::stack) return memory.attention_library;
+    const bool newer = cluster.host.device.architecture > Architecture::hopper;
+    const bool second = stack.times.flash2 && !(newer && stack.times.flash2_to_hopper);
+    return second ? AttentionLibrary::flash2 : AttentionLibrary::vendor;
   }
   /// Vocabulary as allocated: padded to vocabulary_multiple * tensor.
   [[nodiscard]] int vocabulary() const {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 
+#include "models/base/names.hpp"
 #include "models/base/provenance.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/band_table.hpp"
@@ -30,6 +32,12 @@ struct GemmProfile {
   double sustained = 1.0;  ///< clock under training load over clock in the isolated benchmark
   Seconds launch;          ///< t0: floor of one kernel
 };
+
+/// Who wrote a fused attention kernel; `stack`: whose the software takes by itself.
+enum class AttentionLibrary : std::uint8_t { stack, flash2, flash3, vendor };
+FORETRAIN_ENUM_NAMES(AttentionLibrary, {AttentionLibrary::stack, "stack"},
+                     {AttentionLibrary::flash2, "flash-2"}, {AttentionLibrary::flash3, "flash-3"},
+                     {AttentionLibrary::vendor, "cudnn"});
 
 /// Fused attention kernels run alone, forward pass, causal FLOP counted half; 0: not measured.
 struct AttentionKernels {
@@ -104,9 +112,10 @@ struct StackTimes {
   double head = 1.0;                 ///< he: same for the loss, in units of 18 bytes per logit
   double score_forward_bytes = 0.0;  ///< unfused attention: bytes per score element, forward
   double score_backward_bytes = 0.0;
-  double flash_factor = 1.0;  ///< fused attention against the device profile's rate
-  bool flash2 = false;        ///< fused attention is FlashAttention-2, not the newest kernels
-  Seconds launch_forward;     ///< CPU-side floor of one layer, forward
+  double flash_factor = 1.0;      ///< fused attention against the device profile's rate
+  bool flash2 = false;            ///< fused attention is FlashAttention-2, not the newest kernels
+  bool flash2_to_hopper = false;  ///< with flash2: newer devices run the vendor's kernels
+  Seconds launch_forward;         ///< CPU-side floor of one layer, forward
   Seconds launch_backward;
   Seconds launch_tensor;  ///< growth of both floors: times (tensor - 1)^1.23, up to 8 ranks
   Seconds layer_fixed;    ///< gaps between the kernels of one layer pass, on the device

@@ -183,9 +183,17 @@ GemmPasses grouped_pass_times(const Gemm& gemm, const KernelDevice& on) {
           grouped_time_on(device, gemm.weight_gradient())};
 }
 
-double flash_factor(const StackTimes& stack, const AttentionProfile& device) {
-  if (!stack.flash2 || device.flash2_rate <= FlopPerSecond{}) return stack.flash_factor;
-  return stack.flash_factor * (device.flash2_rate / device.rate);
+double flash_factor(const StackTimes& stack, AttentionLibrary library,
+                    const DeviceProfile& device) {
+  const FlopPerSecond none{};
+  const AttentionProfile& training = device.attention;
+  const AttentionKernels& alone = device.alone.attention;
+  double over_vendor = 1.0;
+  if (library == AttentionLibrary::flash2 && training.flash2_rate > none)
+    over_vendor = training.flash2_rate / training.rate;
+  if (library == AttentionLibrary::flash3 && alone.flash3 > none && alone.vendor > none)
+    over_vendor = alone.flash3 / alone.vendor;
+  return stack.flash_factor * over_vendor;
 }
 
 PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on, double factor) {
@@ -210,8 +218,10 @@ FlopPerSecond rate_alone(const AttentionKernels& kernels, AttentionLibrary libra
       return kernels.vendor;
     case AttentionLibrary::flash2:
       return kernels.flash2;
+    case AttentionLibrary::stack:
+      break;
   }
-  return kernels.flash2;
+  return {};
 }
 
 }  // namespace

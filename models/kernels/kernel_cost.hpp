@@ -102,16 +102,16 @@ struct PassTimes {
   Seconds backward;
 };
 
-/// Fused attention of a stack on a device, against AttentionProfile::rate.
-[[nodiscard]] double flash_factor(const StackTimes& stack, const AttentionProfile& device);
+/// Fused attention of a stack by a library on a device, against AttentionProfile::rate, which is
+/// the vendor's in training: FlashAttention-2's own rate, and FlashAttention-3's by how the two run
+/// alone. A rate that was not measured counts as the vendor's.
+[[nodiscard]] double flash_factor(const StackTimes& stack, AttentionLibrary library,
+                                  const DeviceProfile& device);
 
 /// Fused attention; `factor` is that of flash_factor().
 /// models/kernels/README.md, "Attention".
 [[nodiscard]] PassTimes flash_attention_time(const AttentionWork& work, const KernelDevice& on,
                                              double factor);
-
-/// Who wrote a fused attention kernel.
-enum class AttentionLibrary { flash3, vendor, flash2 };
 
 /// Fused attention run alone: the forward pass, with `backward` both passes.
 /// @pre the profile has a rate of that library for it (see has_attention_alone)

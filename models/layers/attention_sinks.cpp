@@ -13,11 +13,12 @@ std::optional<Infeasible> refuse_sinks(const Job& job) {
   const bool some = std::any_of(special.begin(), special.end(),
                                 [](const LayerSizes& sizes) { return sizes.attention_sinks; });
   if (!job.model.attention_sinks && !some) return std::nullopt;
-  if (job.memory.attention == AttentionKind::flash && job.stack.times.flash2)
+  if (job.memory.attention == AttentionKind::flash &&
+      job.attention_library() == AttentionLibrary::flash2)
     return Infeasible{std::string(not_modelled_rule), "memory.attention",
                       job.model.name +
-                          " has attention with learned sinks, which FlashAttention-2 of this stack "
-                          "does not compute",
+                          " has attention with learned sinks, which FlashAttention-2 does not "
+                          "compute",
                       "memory.attention: unfused"};
   return std::nullopt;
 }

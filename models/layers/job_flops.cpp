@@ -83,8 +83,7 @@ LayerCounts frozen_counts(const Job& job) {
 }
 
 bool is_plain(const Job& job) {
-  return !job.fine_tuning.freezes() && !job.training.samples.vary() &&
-         job.fine_tuning.objective == Objective::next_token;
+  return !job.fine_tuning.freezes() && !job.training.samples.vary() && !job.fine_tuning.pairs();
 }
 
 }  // namespace

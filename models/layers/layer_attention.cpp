@@ -211,8 +211,9 @@ void add_attention(const HeadShape& heads, double again, const LayerContext& con
   PassTimes block =
       job.memory.attention == AttentionKind::unfused
           ? unfused_attention_time(work, context.device, job.stack.times)
-          : flash_attention_time(work, context.device,
-                                 flash_factor(job.stack.times, context.device.profile.attention));
+          : flash_attention_time(
+                work, context.device,
+                flash_factor(job.stack.times, job.attention_library(), context.device.profile));
   if (job.training.fp8_attention) {
     const double faster = context.device.profile.attention.eight_bit;
     block = {block.forward / faster, block.backward / faster};

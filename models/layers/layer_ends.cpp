@@ -10,9 +10,18 @@ namespace {
 // A kernel that makes the gradient in place reads a 16-bit logit twice and writes it once.
 constexpr Traffic fused_loss_traffic{2.0, 4.0};
 
+// Log-probabilities and entropy in plain PyTorch, chunk by chunk, as prime-rl makes them: a logit
+// is widened to 32 bits and scaled (14 bytes), compared with the greatest (4), shifted and its
+// exponential taken and added up (20), and weighed for the entropy (16); backward it is made again,
+// widened and scaled (14), becomes a probability (16), a gradient scaled twice (16) and 16 bits
+// wide for each of two products (12).
+constexpr Traffic policy_traffic{54.0, 58.0};
+
 /// Of a logit, with the stack's factor; the gradient is made in place by fused kernels.
 Traffic loss_bytes(const LayerOperator& op, const Job& job) {
   const StackTimes& times = job.stack.times;
+  if (job.fine_tuning.objective == Objective::policy)
+    return times.fused_elementwise * policy_traffic;
   const Traffic plain = times.head * op.traffic;
   const Traffic fused = times.fused_elementwise * fused_loss_traffic;
   return job.training.fuses_loss() && fused.total() < plain.total() ? fused : plain;

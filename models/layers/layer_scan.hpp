@@ -15,6 +15,10 @@ inline constexpr double scan_share = 0.10;
 /// Of their time, what is not known.
 inline constexpr double scan_doubt = 0.5;
 
+/// Of products inside scans: that share of the dense 16-bit peak, which is no more than Hopper's
+/// per multiprocessor: newer devices run these kernels with the instructions of Hopper and before.
+[[nodiscard]] FlopPerSecond scan_rate(const Device& device);
+
 /// Of both passes of one layer, what its scan takes.
 [[nodiscard]] Seconds scan_time(const Job& job, const LayerVariant& variant);
 

@@ -153,8 +153,7 @@ void check_frozen_layers(const Job& job, Reasons& reasons) {
 
 /// Both answers to a question are in one micro-batch (TRL and Megatron-Bridge concatenate them).
 void check_pairs(const Job& job, Reasons& reasons) {
-  if (job.fine_tuning.objective == Objective::next_token || job.training.micro_batch % 2 == 0)
-    return;
+  if (!job.fine_tuning.pairs() || job.training.micro_batch % 2 == 0) return;
   break_rule(reasons, "answers-in-pairs", "training.micro_batch",
              fmt::format("the two answers of a pair are two sequences of a micro-batch, which has "
                          "{}",

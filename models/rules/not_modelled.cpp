@@ -134,6 +134,16 @@ void refuse_library(const Job& job, Reasons& reasons) {
          "communication.backend: nccl");
 }
 
+void refuse_attention_library(const Job& job, Reasons& reasons) {
+  const Architecture architecture = job.cluster.host.device.architecture;
+  if (job.memory.attention_library == AttentionLibrary::flash3 &&
+      architecture != Architecture::hopper)
+    refuse(reasons, "memory.attention_library",
+           fmt::format("FlashAttention-3 is written for Hopper, and {} is {}",
+                       job.cluster.host.device.name, name_of(architecture)),
+           "memory.attention_library: flash-2");
+}
+
 }  // namespace
 
 std::vector<Infeasible> not_modelled(const Job& job) {
@@ -145,6 +155,7 @@ std::vector<Infeasible> not_modelled(const Job& job) {
   if (auto refused = refuse_eight_bit_weights(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_context_exchange(job)) reasons.push_back(*std::move(refused));
   if (auto refused = refuse_sinks(job)) reasons.push_back(*std::move(refused));
+  refuse_attention_library(job, reasons);
   for (Infeasible& reason : fine_tuning_not_modelled(job)) reasons.push_back(std::move(reason));
   refuse_images(job, reasons);
   refuse_machine(job, reasons);

@@ -186,7 +186,7 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
 
 /// Of prompts, chunk by chunk; decoding goes through states, see add_state().
 void ListBuilder::add_scan(const LayerOperator& op) {
-  const double rate = scan_share * device_.peak_of(Precision::bf16).value();
+  const double rate = scan_rate(device_).value();
   StreamPrice price;
   price.part = &StepTime::state;
   price.rows = StepRows::prompts;

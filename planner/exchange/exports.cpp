@@ -71,6 +71,7 @@ void refuse_fine_control(const Job& job, ExportBook& book) {
   book.refuse_if(job.communication.scatter_gather.has_value(), "communication.scatter_gather");
   book.refuse_if(memory.recompute.kind == RecomputeKind::unknown, "memory.recompute: unknown");
   book.refuse_if(memory.attention == AttentionKind::unfused, "memory.attention: unfused");
+  book.refuse_if(memory.attention_library != AttentionLibrary::stack, "memory.attention_library");
   book.refuse_if(memory.deterministic, "memory.deterministic");
   book.refuse_if(memory.attention_mask, "memory.attention_mask");
   book.refuse_if(memory.fused_norm || memory.fused_loss, "memory.fused_norm and fused_loss");

@@ -342,6 +342,8 @@ class MegatronWriter {
     add_if(!memory.fused_gradient_accumulation, "no-gradient-accumulation-fusion");
     add_if(memory.deterministic, "deterministic-mode");
     add_if(!memory.attention_mask, "no-create-attention-mask-in-dataloader");
+    book_.refuse_if(memory.attention_library != AttentionLibrary::stack,
+                    "memory.attention_library");
     book_.refuse_if(memory.fused_norm, "memory.fused_norm");
     book_.refuse_if(job_.training.fused_kernels.any(), "training.fused_kernels");
     book_.refuse_if(memory.offload == OffloadKind::optimizer_and_parameters,

@@ -83,6 +83,13 @@ constexpr auto module_names = std::to_array<std::pair<AdapterTarget, std::string
      {AdapterTarget::router, "gate"},
      {AdapterTarget::shared_gate, "shared_expert_gate"}});
 
+/// FlashAttention-3, which configurations of transformers name.
+bool names_flash3(const Job& job, TuningFramework framework) {
+  return framework == TuningFramework::transformers &&
+         job.memory.attention == AttentionKind::flash &&
+         job.memory.attention_library == AttentionLibrary::flash3;
+}
+
 /// Writes one configuration; every member writes one group of its keys.
 class TuningWriter {
  public:
@@ -108,6 +115,7 @@ class TuningWriter {
                                                                 : keys_.model.front(),
                yaml_scalar(job_.model.name));
     const Objective objective = job_.fine_tuning.objective;
+    book_.refuse_if(objective == Objective::policy, "fine_tuning.objective: policy");
     if (objective == Objective::preference)
       add_preference();
     else if (is(TuningFramework::llamafactory))
@@ -131,7 +139,7 @@ class TuningWriter {
   void add_batch() {
     const Training& training = job_.training;
     // Both answers of a pair are a sequence each.
-    const int pair = job_.fine_tuning.objective == Objective::next_token ? 1 : 2;
+    const int pair = job_.fine_tuning.pairs() ? 2 : 1;
     lines_.add(keys_.sequence.front(), training.sequence);
     lines_.add(keys_.micro_batch.front(), training.micro_batch / pair);
     lines_.add(keys_.accumulation.front(), job_.microbatches());
@@ -248,7 +256,10 @@ class TuningWriter {
     else
       lines_.add(keys_.checkpointing.front(), again);
     const bool flash = job_.memory.attention == AttentionKind::flash;
-    lines_.add(flash ? words_.flash : words_.eager);
+    if (names_flash3(job_, words_.framework))
+      lines_.add("attn_implementation: flash_attention_3");
+    else
+      lines_.add(flash ? words_.flash : words_.eager);
     if (job_.stack.name == "fsdp2-compile") lines_.add("torch_compile: true");
     add_fused();
   }
@@ -317,7 +328,7 @@ class TuningWriter {
 };
 
 /// The job without what the configuration says, for key_differences().
-Job without_said(const Job& job) {
+Job without_said(const Job& job, TuningFramework framework) {
   Job rest = job;
   const Job usual;
   Training& training = rest.training;
@@ -342,6 +353,7 @@ Job without_said(const Job& job) {
     recompute.layers = usual.memory.recompute.layers;
   }
   rest.memory.attention = usual.memory.attention;
+  if (names_flash3(job, framework)) rest.memory.attention_library = usual.memory.attention_library;
   rest.memory.offload = usual.memory.offload;
   const bool narrow = job.training.narrow_weights();
   if (job.communication.gradient_dtype == (narrow ? job.training.precision : Precision::fp32))
@@ -364,7 +376,7 @@ Exported export_tuning(TuningFramework framework, const Scenario& scenario) {
   if (job.training.vocabulary_multiple != 1)
     book.leave_out("padding of the vocabulary; transformers pads nothing");
   const std::string body = TuningWriter(job, framework, book).write();
-  for (const std::string& key : key_differences(without_said(job))) book.refuse(key);
+  for (const std::string& key : key_differences(without_said(job, framework))) book.refuse(key);
   book.leave_out(
       "data, checkpoints and the learning rate; the model is named as in the catalog, "
       "so give the place of its weights");

@@ -31,6 +31,8 @@ std::vector<Bound<StackProfile>> kernel_time_keys() {
       key("flash_factor", "Attention kernels against those of the device profile.",
           &T::flash_factor),
       key("flash2", "Fused attention is FlashAttention-2, not the newest kernels.", &T::flash2),
+      key("flash2_to_hopper", "With flash2: up to Hopper; newer devices run the vendor's kernels.",
+          &T::flash2_to_hopper),
       key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
           &T::launch_forward),
       key("launch_backward", "The same, backward.", &T::launch_backward),

@@ -109,9 +109,10 @@ std::vector<SectionKey<FineTuning>> objective_keys() {
   return {
       with_default(
           {.path = "fine_tuning.objective",
-           .help = "What is learnt: the next token; a preference among two answers (DPO); or a "
-                   "score of an answer (a reward model, which has no projection to the "
-                   "vocabulary). Of the last two, batches count answers: a pair is two sequences.",
+           .help = "What is learnt: the next token; a preference among two answers (DPO); a score "
+                   "of an answer (a reward model, which has no projection to the vocabulary); or a "
+                   "policy by its gradient (GRPO, PPO: the update alone, without generation). Of "
+                   "preference and reward, batches count answers: a pair is two sequences.",
            .example = "preference"},
           &FineTuning::objective),
       only_where<FineTuning>(

@@ -102,6 +102,13 @@ std::vector<SectionKey<MemoryOptions>> place_keys() {
                     .help = "flash never writes the attention scores to memory, unfused does.",
                     .example = "flash"},
                    &MemoryOptions::attention),
+      only_where<MemoryOptions>(
+          [](const MemoryOptions& memory) { return memory.attention == AttentionKind::flash; },
+          with_default({.path = "memory.attention_library",
+                        .help = "Whose flash attention runs; stack: what the software takes by "
+                                "itself. flash-3 is for Hopper alone.",
+                        .example = "flash-3"},
+                       &MemoryOptions::attention_library)),
       with_default({.path = "memory.offload",
                     .help = "What lives in host memory instead of GPU memory.",
                     .example = "none"},

@@ -130,7 +130,7 @@ TEST_CASE("memory: what is written is read back, every key of it", "[scenarios][
   CHECK(read_back(memory_keys(), layers) == layers);
   const std::string parts =
       "memory:\n  recompute: {granularity: selective, modules: [core-attention, mlp-norm], "
-      "every_second_matmul: true}\n";
+      "every_second_matmul: true}\n  attention_library: flash-3\n";
   CHECK(read_back(memory_keys(), parts) == parts);
   check_says_all(memory_keys(), layers + parts, "");
 }

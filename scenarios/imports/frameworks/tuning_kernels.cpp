@@ -90,7 +90,7 @@ void TuningReader::read_attention() {
     eager = eager || kernel == "eager" || kernel == "disabled";
     const bool third = kernel.ends_with("flash_attention_3") || kernel == "fa3" ||
                        kernel.find("flash-attn3") != std::string::npos;
-    if (third) assume("attention as fast as FlashAttention 2's: the third was not measured here");
+    if (third) job_.memory.attention_library = AttentionLibrary::flash3;
     if (!third && !is_one_of(attention_kernels, kernel) &&
         !kernel.starts_with("kernels-community/"))
       refuse({key}, in_quotes(kernel) + " is not modelled: sdpa, flash_attention_2, eager");

@@ -119,6 +119,30 @@ TEST_CASE("band: launches and experts count by what a step takes longer where th
   CHECK(at(facts_of_job(job_with(table, bound)), BandKind::launch).high > 0.5);
 }
 
+TEST_CASE("band: an unmeasured processor may launch at half the speed, which bands reach",
+          "[models][band]") {
+  Job job = test::llama2_70b_job();
+  job.stack.times.launch_forward = 100.0 * ms;
+  job.stack.times.launch_backward = 200.0 * ms;
+  BandTable table = table_for(job);
+  table.widths = {};
+  at(table.widths, BandKind::launch) = {0.0, 0.6};
+  job = job_with(table, std::move(job));
+  const double slower = at(facts_of_job(job), BandKind::launch).high;
+  const auto upper = [](const Job& of) {
+    StepForecast step = step_time(of, stage_layout(of.model, of.parallel));
+    std::vector<Warning> warnings;
+    add_band(of, step, warnings);
+    return step.high / step.time - 1.0;
+  };
+  job.site.provenance.trust = Trust::measured;
+  CHECK(upper(job) == Approx(0.6 * slower));
+  CHECK_FALSE(has_part(job, "processor"));
+  job.site.provenance.trust = Trust::interpolated;
+  CHECK(upper(job) == Approx(slower));
+  CHECK(has_part(job, "processor"));
+}
+
 TEST_CASE("band: on a cluster without a measured site none is narrower than the least",
           "[models][band]") {
   Job job = test::llama2_70b_job();

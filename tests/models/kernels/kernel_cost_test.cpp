@@ -204,15 +204,36 @@ TEST_CASE("attention: heads whose width is no multiple of 8 slow unfused product
   CHECK(after / before < 14.0);
 }
 
-TEST_CASE("attention: a device runs FlashAttention-2 at a rate of its own", "[models][kernel]") {
-  AttentionProfile device;
-  device.rate = 480.0 * TFLOPS;
-  StackTimes stack;
-  stack.flash_factor = 0.9;
-  stack.flash2 = true;
-  CHECK(flash_factor(stack, device) == Approx(0.9));  // no rate of its own: as the newest
-  device.flash2_rate = 340.0 * TFLOPS;
-  CHECK(flash_factor(stack, device) == Approx(0.9 * 340.0 / 480.0));
-  stack.flash2 = false;
-  CHECK(flash_factor(stack, device) == Approx(0.9));
+TEST_CASE("attention: every library has a rate of its own where it was measured",
+          "[models][kernel]") {
+  using enum AttentionLibrary;
+  DeviceProfile device;
+  device.attention.rate = 480.0 * TFLOPS;
+  StackTimes times;
+  times.flash_factor = 0.9;
+  for (const AttentionLibrary library : {flash2, flash3, vendor})
+    CHECK(flash_factor(times, library, device) == Approx(0.9));  // none measured: as the vendor's
+  device.attention.flash2_rate = 340.0 * TFLOPS;
+  device.alone.attention.flash3 = 700.0 * TFLOPS;
+  CHECK(flash_factor(times, flash3, device) == Approx(0.9));  // over what is not known
+  device.alone.attention.vendor = 600.0 * TFLOPS;
+  CHECK(flash_factor(times, flash2, device) == Approx(0.9 * 340.0 / 480.0));
+  CHECK(flash_factor(times, flash3, device) == Approx(0.9 * 700.0 / 600.0));
+  CHECK(flash_factor(times, vendor, device) == Approx(0.9));
+}
+
+TEST_CASE("attention: the plan's library wins over the stack's, whose order knows Blackwell",
+          "[models][kernel]") {
+  using enum AttentionLibrary;
+  Job job;
+  job.cluster.host.device.architecture = Architecture::blackwell;
+  CHECK(job.attention_library() == vendor);
+  job.stack.times.flash2 = true;
+  CHECK(job.attention_library() == flash2);
+  job.stack.times.flash2_to_hopper = true;
+  CHECK(job.attention_library() == vendor);
+  job.cluster.host.device.architecture = Architecture::hopper;
+  CHECK(job.attention_library() == flash2);
+  job.memory.attention_library = flash3;
+  CHECK(job.attention_library() == flash3);
 }

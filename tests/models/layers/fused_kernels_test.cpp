@@ -68,6 +68,39 @@ TEST_CASE("a fused kernel moves the least traffic, its neighbours what they did"
   CHECK(time_of(with({linear_loss}), "loss") == time_of(with({loss}), "loss"));
 }
 
+TEST_CASE("a policy's loss moves what its kernels in 32 bits do, whatever is fused", "[models]") {
+  using enum FusedKernel;
+  const auto policy = [](FusedKernels kernels) {
+    Job job = with(kernels);
+    job.fine_tuning.objective = Objective::policy;
+    return job;
+  };
+  // 112 bytes of a logit times 1.5, of 18 times 1.5.
+  const Job plain = eager_job();
+  CHECK(time_of(policy({}), "loss") / time_of(plain, "loss") == Approx(112.0 / 18.0));
+  CHECK(time_of(policy({linear_loss}), "loss") == time_of(policy({}), "loss"));
+  // In chunks the logits are made again backward.
+  const auto again = [](const Job& job) {
+    Seconds sum;
+    for (const Operator& op : head_operators(job)) sum += op.recompute;
+    return sum;
+  };
+  CHECK(again(policy({})) == Seconds{});
+  CHECK(again(with({linear_loss})) == Seconds{});
+  const Job chunks = policy({linear_loss});
+  for (const Operator& op : head_operators(chunks))
+    if (op.name == "vocabulary projection") CHECK(again(chunks) == op.forward);
+}
+
+TEST_CASE("a policy's answers come one by one, a preference's in pairs", "[models]") {
+  FineTuning tuning;
+  CHECK_FALSE(tuning.pairs());
+  tuning.objective = Objective::policy;
+  CHECK_FALSE(tuning.pairs());
+  tuning.objective = Objective::preference;
+  CHECK(tuning.pairs());
+}
+
 TEST_CASE("eager PyTorch moves what its chains of kernels read and write", "[models]") {
   Job fused = eager_job();
   fused.stack.eager_torch = false;

@@ -199,6 +199,20 @@ TEST_CASE("hybrids: longer sequences cost Mamba layers in proportion, attention 
   CHECK(time(MixerKind::attention) / attention > 16.0);
 }
 
+TEST_CASE("hybrids: scans run no faster on a multiprocessor of Blackwell than on one of Hopper",
+          "[models][hybrid]") {
+  Device device;
+  device.peak[Precision::bf16] = 989.4 * TFLOPS;
+  device.multiprocessors = 132;
+  CHECK(scan_rate(device).in(TFLOPS) == Approx(98.94));
+  device.architecture = Architecture::blackwell;
+  device.peak[Precision::bf16] = 2500.0 * TFLOPS;
+  device.multiprocessors = 152;
+  CHECK(scan_rate(device).in(TFLOPS) == Approx(98.94 * 152.0 / 132.0));
+  device.peak[Precision::bf16] = 400.0 * TFLOPS;  // a card whose tensor cores are slower
+  CHECK(scan_rate(device).in(TFLOPS) == Approx(40.0));
+}
+
 TEST_CASE("hybrids: cuts and context ranks that mixers do not allow are refused by name",
           "[models][hybrid]") {
   Job job = hybrid_job();

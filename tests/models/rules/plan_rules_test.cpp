@@ -163,6 +163,10 @@ TEST_CASE("plan rules: what has no step time yet is refused by name", "[models][
     job.parallel.pipeline = 1;
   }
   SECTION("fp8 without a kernel profile") { job.training.precision = Precision::fp8; }
+  SECTION("FlashAttention-3 on Ampere") {
+    job.cluster.host.device.architecture = Architecture::ampere;
+    job.memory.attention_library = AttentionLibrary::flash3;
+  }
   SECTION("gloo") { job.communication.backend = Backend::gloo; }
   SECTION("experts under tensor without sequence parallelism") {
     job.model.moe = MoeShape{8, 2, 14336};
