@@ -180,6 +180,7 @@ void RunJobBuilder::set_experts() {
 void RunJobBuilder::set_fine_tuning() {
   if (record_.samples) job_.training.samples = *record_.samples;
   job_.fine_tuning = record_.fine_tuning.value_or(source_.fine_tuning.value_or(FineTuning{}));
+  job_.fine_tuning.objective = source_.objective;
   if (source_.wide_base && job_.fine_tuning.freezes())
     job_.fine_tuning.frozen_format = FrozenFormat::fp32;
   if (options_.gptq) job_.fine_tuning.frozen_format = FrozenFormat::gptq;
@@ -192,7 +193,9 @@ void RunJobBuilder::set_fine_tuning() {
 void RunJobBuilder::set_memory() {
   MemoryOptions& memory = job_.memory;
   const std::string kernel = lower(record_.attention_kernel);
-  if (contains(kernel, "attention3")) job_.stack.times.flash2 = false;
+  memory.attention_library = source_.attention_library;
+  if (contains(kernel, "attention2")) memory.attention_library = AttentionLibrary::flash2;
+  if (contains(kernel, "attention3")) memory.attention_library = AttentionLibrary::flash3;
   const bool named_unfused = kernel == "torch" || kernel == "fused" || kernel == "unfused";
   memory.attention =
       source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;

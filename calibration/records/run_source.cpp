@@ -47,6 +47,9 @@ struct Variant {
   std::optional<FitScope> fitted{};
   std::string refused{};
   std::optional<FineTuning> fine_tuning{};
+  std::optional<Objective> objective{};
+  std::optional<AttentionLibrary> attention_library{};
+  std::optional<Seconds> start{};
   std::string model{}, routing{};
   std::optional<int> micro_batch{};
 
@@ -84,6 +87,9 @@ struct Variant {
     of.fitted = fitted.value_or(of.fitted);
     if (!refused.empty()) of.refused = refused;
     if (fine_tuning) of.fine_tuning = fine_tuning;
+    of.objective = objective.value_or(of.objective);
+    of.attention_library = attention_library.value_or(of.attention_library);
+    of.start = start.value_or(of.start);
     if (!model.empty()) of.model = model;
     if (!routing.empty()) of.routing = routing;
     if (micro_batch) of.micro_batch = micro_batch;
@@ -219,6 +225,10 @@ Variant variant_in(const FieldValues& values, const std::string& at, Diagnostics
   if (values.has(at + "fitted")) variant.fitted = values.choice<FitScope>(at + "fitted");
   if (values.has(at + "refused")) variant.refused = values.text(at + "refused");
   variant.fine_tuning = fine_tuning_in(values, at);
+  if (values.has(at + "objective")) variant.objective = values.choice<Objective>(at + "objective");
+  if (values.has(at + "attention_library"))
+    variant.attention_library = values.choice<AttentionLibrary>(at + "attention_library");
+  variant.start = values.optional_quantity<Seconds>(at + "start");
   if (values.has(at + "model")) variant.model = values.text(at + "model");
   if (values.has(at + "routing")) variant.routing = values.text(at + "routing");
   if (values.has(at + "micro_batch")) variant.micro_batch = values.integer(at + "micro_batch");

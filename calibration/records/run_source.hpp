@@ -54,6 +54,9 @@ struct RunSource {
   /// Why runs cannot be forecast: something decisive that the source does not tell.
   std::string refused;
   std::optional<FineTuning> fine_tuning;  ///< where the record does not say what is trained
+  Objective objective = Objective::next_token;
+  /// Of fused attention, where the record names no kernel.
+  AttentionLibrary attention_library = AttentionLibrary::stack;
   FitScope fitted = FitScope::all;
   bool router_fp32 = false;
   std::string model;        ///< of the catalog, where a record names a model without its shape

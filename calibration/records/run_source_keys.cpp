@@ -52,6 +52,15 @@ Field whole(std::string path, std::string help, std::string example) {
           .min = 1};
 }
 
+Field start_of(std::string path) {
+  return {.path = std::move(path),
+          .kind = FieldKind::quantity,
+          .help = "What the start of a run adds to the mean of its steps that records state.",
+          .example = "80 ms",
+          .dimension = Dimension::time,
+          .min = 0};
+}
+
 /// What is the same for all records of a family.
 std::vector<Field> sources() {
   return {
@@ -61,12 +70,7 @@ std::vector<Field> sources() {
       text("sources[].site", "Site profile.", "dgx-h100-ndr", true),
       overlap("sources[].overlap", true),
       flag("sources[].half_gradients", "16-bit gradient traffic in bf16 training, too.", "false"),
-      {.path = "sources[].start",
-       .kind = FieldKind::quantity,
-       .help = "What the start of a run adds to the mean of its steps that records state.",
-       .example = "80 ms",
-       .dimension = Dimension::time,
-       .min = 0},
+      start_of("sources[].start"),
       flag("sources[].sequence", "Sequence parallelism in tensor groups.", "false"),
       flag("sources[].unfused", "Attention as separate kernels.", "false"),
       flag("sources[].memory", "The memory rules of the profile are those of the framework.",
@@ -130,6 +134,17 @@ std::vector<Field> changes() {
        .help = "Constants that are fitted on these runs; none: they are compared alone.",
        .example = "device",
        .choices = choices_of<FitScope>()},
+      {.path = "variants[].objective",
+       .kind = FieldKind::choice,
+       .help = "What is learnt.",
+       .example = "policy",
+       .choices = choices_of<Objective>()},
+      {.path = "variants[].attention_library",
+       .kind = FieldKind::choice,
+       .help = "Whose fused attention runs, where the record names no kernel.",
+       .example = "cudnn",
+       .choices = choices_of<AttentionLibrary>()},
+      start_of("variants[].start"),
       flag("variants[].router_fp32", "Routers of experts compute in 32 bits.", ""),
       text("variants[].model",
            "Model of the catalog whose shape runs have that name it without its shape.",

@@ -92,6 +92,27 @@ TEST_CASE("variants of a source: all that fit count, the later over the earlier"
   CHECK(run_source(flagperf).memory);
 }
 
+TEST_CASE("the kernels of attention follow the date of the framework's release",
+          "[calibration][records]") {
+  RunRecord old = record_of("tt-c-compile-bf16");
+  old.source = "pytorch/torchtitan git log: commit 069bae286";
+  CHECK(run_source(old).attention_library == AttentionLibrary::stack);
+  RunRecord late = record_of("tt-c-graph-8-full");
+  late.source = "pytorch/torchtitan git log: commit 27aa49077";
+  CHECK(run_source(late).attention_library == AttentionLibrary::vendor);
+}
+
+TEST_CASE("updates of a policy and supervised steps of one trainer", "[calibration][records]") {
+  RunRecord policy = record_of("primebench-qwen3-4b-rl-full-8xh100-16384");
+  policy.compiled = true;
+  CHECK(run_source(policy).objective == Objective::policy);
+  CHECK(run_source(policy).stack == "prime-rl");
+  CHECK(run_source(policy).fitted == FitScope::all);
+  CHECK(run_source(record_of("primebench-qwen3-4b-sft-full-8xh100")).objective ==
+        Objective::next_token);
+  CHECK(run_source(record_of("primebench-qwen3-4b-rl-lora-8xh100")).fitted == FitScope::none);
+}
+
 TEST_CASE("a record's own stack and site win over its source's", "[calibration][records]") {
   RunRecord record = record_of("nemo2502-llama3-8b");
   record.stack = "jax";
