@@ -70,9 +70,11 @@ std::vector<RunRecord> asked_runs(const ValidateRequest& request) {
   const auto add = [&](std::vector<RunRecord> more) {
     std::move(more.begin(), more.end(), std::back_inserter(records));
   };
-  if (request.runs) add(read_runs(record_file(*request.runs, "runs.yaml", request.catalogs)));
+  if (request.runs && !request.runs->empty())
+    add(read_runs(record_file(*request.runs, "", request.catalogs)));
   if (request.runs && request.runs->empty())
-    add(read_runs(record_file("", newest_runs, request.catalogs)));
+    for (const char* shipped : shipped_runs)
+      add(read_runs(record_file("", shipped, request.catalogs)));
   if (request.vtrain) {
     for (const fs::path& file : *request.vtrain)
       add(read_vtrain(record_file(file, "", request.catalogs)));
@@ -95,13 +97,13 @@ NamedFitPlan load_fit_plan(const fs::path& asked, const std::vector<fs::path>& c
 }
 
 std::vector<RunRecord> shipped_records(const std::vector<fs::path>& catalogs) {
-  std::vector<RunRecord> records = read_runs(record_file("", "runs.yaml", catalogs));
-  std::vector<RunRecord> newest = read_runs(record_file("", newest_runs, catalogs));
-  std::move(newest.begin(), newest.end(), std::back_inserter(records));
-  for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"}) {
-    std::vector<RunRecord> rows = read_vtrain(record_file("", table, catalogs));
-    std::move(rows.begin(), rows.end(), std::back_inserter(records));
-  }
+  std::vector<RunRecord> records;
+  const auto add = [&](std::vector<RunRecord> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  };
+  for (const char* runs : shipped_runs) add(read_runs(record_file("", runs, catalogs)));
+  for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
+    add(read_vtrain(record_file("", table, catalogs)));
   return records;
 }
 

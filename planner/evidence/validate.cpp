@@ -92,11 +92,11 @@ Validation validate(const ValidateRequest& request) {
   if (request.memory && request.only != ValidateOnly::time)
     add_memory(record_file(*request.memory, "megatron_ci_memory.json", request.catalogs), catalog,
                validation);
-  if (request.runs)
-    add_runs(record_file(*request.runs, "runs.yaml", request.catalogs), catalog, request,
-             validation);
+  if (request.runs && !request.runs->empty())
+    add_runs(record_file(*request.runs, "", request.catalogs), catalog, request, validation);
   if (request.runs && request.runs->empty())
-    add_runs(record_file("", newest_runs, request.catalogs), catalog, request, validation);
+    for (const char* shipped : shipped_runs)
+      add_runs(record_file("", shipped, request.catalogs), catalog, request, validation);
   if (request.vtrain && request.only != ValidateOnly::memory) {
     for (const fs::path& file : *request.vtrain)
       add_vtrain(record_file(file, "", request.catalogs), catalog, request, validation);

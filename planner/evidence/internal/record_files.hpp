@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -47,8 +48,9 @@ struct NamedFitPlan {
                                          const std::vector<std::filesystem::path>& catalogs,
                                          RunCatalog& catalog);
 
-/// Runs that ship beside those of runs.yaml, in the same format.
-inline constexpr const char* newest_runs = "runs_2026.yaml";
+/// Training runs that ship and are compared without being named, in the format of the first.
+inline constexpr std::array shipped_runs{"runs.yaml", "runs_2026.yaml", "runs_released.yaml",
+                                         "runs_more.yaml"};
 
 /// Priors of fitted constants and what determined them, below calibration/fits.
 inline constexpr const char* constants_name = "constants.csv";
@@ -57,7 +59,7 @@ inline constexpr const char* constants_name = "constants.csv";
 /// @throws UsageError, ScenarioError with places
 [[nodiscard]] std::vector<RunRecord> asked_runs(const ValidateRequest& request);
 
-/// Every training run that ships with the program, of runs.yaml, newest_runs and the vtrain tables.
+/// Every training run that ships with the program, of shipped_runs and the vtrain tables.
 [[nodiscard]] std::vector<RunRecord> shipped_records(
     const std::vector<std::filesystem::path>& catalogs);
 
