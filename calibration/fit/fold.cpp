@@ -63,16 +63,23 @@ long count(const Runs& runs, const Holds& holds) {
   return std::count_if(runs.begin(), runs.end(), holds);
 }
 
-std::vector<Fold> device_folds(const Runs& runs) {
+bool is_large(const RunFacts& run) { return run.gpus > fold_gpus_known; }
+
+/// A stack on a chip without its runs there; `large`: without all runs beyond the known scale, too,
+/// and only those are asked about.
+std::vector<Fold> device_folds(const Runs& runs, bool large) {
+  const FoldAxis axis = large ? FoldAxis::device_scale : FoldAxis::device;
   std::vector<Fold> folds;
   for (const std::string& stack : values(runs, [](const RunFacts& run) { return run.stack; }))
     for (const std::string& chip : values(runs, [](const RunFacts& run) { return run.chip; })) {
       const auto own = [&](const RunFacts& run) { return run.stack == stack && run.chip == chip; };
+      const auto asked = [&](const RunFacts& run) { return own(run) && (!large || is_large(run)); };
       const long others = count(runs, [&](const RunFacts& run) {
-        return run.stack == stack && run.chip != chip && run.fitted;
+        return run.stack == stack && run.chip != chip && run.fitted && !(large && is_large(run));
       });
-      if (count(runs, own) < fold_device_runs || others < fold_device_runs) continue;
-      folds.push_back(fold(FoldAxis::device, fmt::format("{} on {}", stack, chip), runs, own));
+      if (count(runs, asked) < fold_device_runs || others < fold_device_runs) continue;
+      const auto out = [&](const RunFacts& run) { return own(run) || (large && is_large(run)); };
+      folds.push_back(fold(axis, fmt::format("{} on {}", stack, chip), runs, out, asked));
     }
   return folds;
 }
@@ -104,10 +111,8 @@ std::vector<Fold> schedule_folds(const Runs& runs) {
 
 std::vector<Fold> beyond(FoldAxis axis, const Runs& runs) {
   if (axis == FoldAxis::scale)
-    return {fold(
-        axis, "512 GPUs and more", runs,
-        [](const RunFacts& run) { return run.gpus > fold_gpus_known; },
-        [](const RunFacts& run) { return run.gpus >= fold_gpus_asked; })};
+    return {fold(axis, "512 GPUs and more", runs, is_large,
+                 [](const RunFacts& run) { return run.gpus >= fold_gpus_asked; })};
   if (axis == FoldAxis::size)
     return {fold(axis, "above 20 B", runs,
                  [](const RunFacts& run) { return run.parameters > fold_parameters_known; })};
@@ -122,7 +127,9 @@ std::vector<Fold> all_folds(FoldAxis axis, const Runs& runs) {
     case FoldAxis::source:
       return source_folds(runs);
     case FoldAxis::device:
-      return device_folds(runs);
+      return device_folds(runs, false);
+    case FoldAxis::device_scale:
+      return device_folds(runs, true);
     case FoldAxis::release:
       return release_folds(runs);
     case FoldAxis::schedule:
@@ -219,6 +226,9 @@ const char* told(FoldAxis axis) {
       return "software of a year, fitted on the years before";
     case FoldAxis::schedule:
       return "a schedule, fitted on all others";
+    case FoldAxis::device_scale:
+      return "a stack on a chip on more than 64 GPUs, fitted without its runs there and all larger "
+             "ones";
   }
   FORETRAIN_REQUIRE(false);
   return "";

@@ -16,11 +16,20 @@
 namespace foretrain {
 
 /// What differs between the runs that somebody has measured and the one that they ask about.
-enum class FoldAxis : std::uint8_t { source, device, scale, size, tensor, release, schedule };
+enum class FoldAxis : std::uint8_t {
+  source,
+  device,
+  scale,
+  size,
+  tensor,
+  release,
+  schedule,
+  device_scale
+};
 FORETRAIN_ENUM_NAMES(FoldAxis, {FoldAxis::source, "source"}, {FoldAxis::device, "device"},
                      {FoldAxis::scale, "scale"}, {FoldAxis::size, "size"},
                      {FoldAxis::tensor, "tensor"}, {FoldAxis::release, "release"},
-                     {FoldAxis::schedule, "schedule"});
+                     {FoldAxis::schedule, "schedule"}, {FoldAxis::device_scale, "device-scale"});
 
 /// What folds tell runs apart by.
 struct RunFacts {
@@ -65,6 +74,9 @@ inline constexpr int fold_schedule_runs = 10;
 /// - device: a stack's runs on one chip, where a fit reads its runs on others;
 /// - scale, size, tensor: one fold, what lies beyond the known;
 /// - release: one year's runs, without all of that year and later ones and those of no known year;
+/// - device-scale: a stack's runs on one chip beyond the known scale, without all of its runs on
+/// that
+///   chip and all runs of that scale: both are new at once;
 /// - schedule: the runs with one schedule, those without a pipeline apart.
 /// A fold that asks nothing is none.
 [[nodiscard]] std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs);

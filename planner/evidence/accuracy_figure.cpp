@@ -130,6 +130,8 @@ const char* unseen_name(FoldAxis axis) {
       return "8 tensor ranks and more";
     case FoldAxis::release:
       return "software of a later year";
+    case FoldAxis::device_scale:
+      return "another chip and larger scale";
     case FoldAxis::schedule:
       break;
   }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,16 @@ struct LinkUseSeries {
   };
   LinkId link = 0;
   std::vector<Point> points;
+};
+
+/// What exchanges of one kind put on a link over a step.
+struct LinkExchange {
+  std::string name;         ///< "expert all-to-all"
+  Bytes bytes;              ///< of all data replicas
+  bool inside = false;      ///< passes that the graph does not take apart: without times
+  std::uint64_t count = 0;  ///< exchanges of the played replicas that cross the link
+  Seconds alone;            ///< what these take with the fabric to themselves, one after another
+  Seconds took;             ///< what they took
 };
 
 /// One flow with its way.

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 
+#include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "models/base/too_large.hpp"
 #include "models/forecast/path_forecast.hpp"
@@ -148,6 +150,55 @@ void watch_links(const StepTraffic& traffic, const Fabric& fabric, int wanted, E
   }
 }
 
+/// Exchanges inside passes that the graph does not take apart have bytes alone.
+std::vector<LinkExchange> inside_on(const PlacedJob& placed, const TaskGraph& graph, LinkId link) {
+  std::vector<LinkExchange> inside;
+  LoadBuilder load{placed.fabric, placed.job.simulation};
+  for (const Channel& channel : inside_passes(placed.job, graph)) {
+    LinkExchange exchange;
+    exchange.name = channel_name(channel);
+    exchange.inside = true;
+    for (int group = 0; group * channel.together < placed.job.parallel.data; ++group)
+      add_load(placed.job, placed.ranks, channel, group, load);
+    for (const auto& [crossed, bytes] : load.take())
+      if (crossed == link) exchange.bytes += Bytes{bytes};
+    if (exchange.bytes > Bytes{}) inside.push_back(std::move(exchange));
+  }
+  return inside;
+}
+
+/// The busiest link of each kind, the busiest first.
+std::vector<LinkId> busiest_of_kinds(const EventRun& run, const Fabric& fabric) {
+  std::map<LinkKind, LinkId> busiest;
+  const auto use = [&](LinkId link) {
+    return run.link_bytes[index(link)] / fabric.capacity[index(link)];
+  };
+  for (LinkId link = 0; link < fabric.links(); ++link) {
+    if (use(link) <= 0.0) continue;
+    const auto [found, first] = busiest.try_emplace(fabric.kind[index(link)], link);
+    if (!first && use(link) > use(found->second)) found->second = link;
+  }
+  std::vector<LinkId> links;
+  for (const auto& [kind, link] : busiest) links.push_back(link);
+  std::stable_sort(links.begin(), links.end(), [&](LinkId a, LinkId b) { return use(a) > use(b); });
+  return links;
+}
+
+void explain_links(const StepTraffic& traffic, const PlacedJob& placed, const EventOptions& options,
+                   EventRun& run) {
+  const std::vector<LinkId> links = options.explained_link ? std::vector{*options.explained_link}
+                                                           : busiest_of_kinds(run, placed.fabric);
+  for (const LinkId link : links) {
+    ExplainedLink explained{link, traffic.crossing(link)};
+    for (LinkExchange& inside : inside_on(placed, run.graph, link))
+      explained.exchanges.push_back(std::move(inside));
+    std::stable_sort(
+        explained.exchanges.begin(), explained.exchanges.end(),
+        [](const LinkExchange& a, const LinkExchange& b) { return a.bytes > b.bytes; });
+    run.explained.push_back(std::move(explained));
+  }
+}
+
 /// Nothing tells one data replica from another.
 bool symmetric(const Simulation& simulation) {
   return !simulation.unfold && simulation.disturbances.empty() &&
@@ -173,7 +224,8 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   how.fold = fold;
   how.expand = job.simulation.expand_collectives;
   how.changing = disturbs_network(job.simulation);
-  how.record = options.watched_links > 0 && !how.changing;
+  const bool explains = options.explain_links || options.explained_link;
+  how.record = (options.watched_links > 0 || explains) && !how.changing;
   if (options.on_progress)
     how.go_on = [&] { return options.on_progress({0, path.graph.tasks.size(), Seconds{}}); };
   StepTraffic traffic{placed, path.graph, step_channels(placed.job, path.graph), how};
@@ -212,6 +264,7 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   if (run.stopped) return run;
   if (how.record) watch_links(traffic, placed.fabric, options.watched_links, run);
   add_inside_passes(placed, run.graph, run.link_bytes);
+  if (how.record && explains) explain_links(traffic, placed, options, run);
   set_durations(run.graph, run.timeline);
   return run;
 }

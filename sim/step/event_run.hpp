@@ -23,7 +23,15 @@ struct EventOptions {
   FlowBackend backend = FlowBackend::plug_in;
   std::optional<Detail> detail{};  ///< absent: event_detail()
   std::function<bool(const ReplayProgress& progress)> on_progress{};
-  int watched_links = 0;  ///< so many of the busiest get their use over time
+  int watched_links = 0;                   ///< so many of the busiest get their use over time
+  bool explain_links = false;              ///< the busiest of each kind get their exchanges
+  std::optional<LinkId> explained_link{};  ///< in place of these
+};
+
+/// What crosses a link, the most bytes first.
+struct ExplainedLink {
+  LinkId link = 0;
+  std::vector<LinkExchange> exchanges;
 };
 
 /// One step of a job on its fabric.
@@ -32,14 +40,15 @@ struct EventRun {
   /// other replicas and for other traffic included.
   TaskGraph graph;
   Timeline timeline;
-  double jitter = 0.0;                  ///< as in StepPath
-  double release = 1.0;                 ///< as in StepPath
-  int replica = 0;                      ///< which it is
-  int played = 1;                       ///< data replicas that were simulated
-  bool folded = false;                  ///< they stand for all
-  std::vector<double> link_bytes;       ///< by LinkId
-  std::vector<LinkUseSeries> link_use;  ///< of watched links that played replicas use; none where
-                                        ///< routes changed during the step
+  double jitter = 0.0;                   ///< as in StepPath
+  double release = 1.0;                  ///< as in StepPath
+  int replica = 0;                       ///< which it is
+  int played = 1;                        ///< data replicas that were simulated
+  bool folded = false;                   ///< they stand for all
+  std::vector<double> link_bytes;        ///< by LinkId
+  std::vector<LinkUseSeries> link_use;   ///< of watched links that played replicas use; none where
+                                         ///< routes changed during the step
+  std::vector<ExplainedLink> explained;  ///< none where routes changed during the step
   std::uint64_t events = 0;
   std::uint64_t exchanges = 0;  ///< played
   std::uint64_t slowed = 0;     ///< of these, by other traffic or by flows of their own

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -177,7 +179,36 @@ void price(const Exchanges& exchanges, const TaskCost& cost, Channel& channel) {
   channel.wire = whole - channel.latency;
 }
 
+/// As training frameworks call what the group does.
+std::string_view words_of(GroupKind group) {
+  switch (group) {
+    case GroupKind::data:
+    case GroupKind::data_context:
+    case GroupKind::holders:
+      return "data-parallel";
+    case GroupKind::expert_data:
+      return "expert data-parallel";
+    case GroupKind::neighbours:
+      return "pipeline";
+    case GroupKind::ends:
+      return "embedding";
+    default:
+      return name_of(group);
+  }
+}
+
 }  // namespace
+
+std::string channel_name(const Channel& channel) {
+  std::string name;
+  for (const Exchange& exchange : channel.each) {
+    const std::string one =
+        std::string(words_of(exchange.group)) + " " + std::string(name_of(exchange.op));
+    if (name.find(one) != std::string::npos) continue;
+    name += (name.empty() ? "" : ", ") + one;
+  }
+  return name;
+}
 
 StepChannels step_channels(const Job& job, const TaskGraph& graph) {
   StepChannels result;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "models/base/index.hpp"
 #include "models/base/require.hpp"
@@ -309,12 +311,52 @@ void StepTraffic::moved(std::uint32_t channel, int group, double amount, Seconds
   if (options_.record) ran_.push_back({channel, group, amount, way(channel, group).since, now});
 }
 
+double StepTraffic::bytes_on(const LinkLoads& loads, LinkId link) {
+  const auto found = std::lower_bound(loads.begin(), loads.end(), link, before);
+  return found != loads.end() && found->link == link ? found->bytes : 0.0;
+}
+
+double StepTraffic::crossed_by(std::uint32_t channel, LinkId link) const {
+  const bool stands_for_all = options_.fold && channels_.channels[channel].together == 1;
+  const double share = stands_for_all ? 1.0 / static_cast<double>(replicas_.size()) : 1.0;
+  double moved = 0.0;
+  double bytes = 0.0;
+  for (const Way& way : ways_[channel]) {
+    moved += share * way.moved;
+    if (!options_.fold && way.moved > 0.0) bytes += way.moved * bytes_on(way.loads, link);
+  }
+  return options_.fold ? moved * bytes_on(totals_[channel], link) : bytes;
+}
+
+std::vector<LinkExchange> StepTraffic::crossing(LinkId link) const {
+  FORETRAIN_REQUIRE(options_.record);
+  std::map<std::string, LinkExchange> kinds;
+  for (std::uint32_t c = 0; c < channels_.channels.size(); ++c) {
+    const double bytes = crossed_by(c, link);
+    if (bytes <= 0.0) continue;
+    LinkExchange& kind = kinds[channel_name(channels_.channels[c])];
+    kind.bytes += Bytes{bytes};
+  }
+  for (const Ran& one : ran_) {
+    const Channel& channel = channels_.channels[one.channel];
+    if (bytes_on(ways_[one.channel][index(one.group)].loads, link) <= 0.0) continue;
+    LinkExchange& kind = kinds[channel_name(channel)];
+    ++kind.count;
+    kind.alone += one.amount * (channel.latency + channel.wire);
+    kind.took += one.end - one.begin;
+  }
+  std::vector<LinkExchange> named;
+  for (auto& [name, kind] : kinds) {
+    kind.name = name;
+    named.push_back(std::move(kind));
+  }
+  return named;
+}
+
 LinkUseSeries StepTraffic::link_use(LinkId link) const {
   FORETRAIN_REQUIRE(options_.record);
   const auto bytes = [&](const Ran& one) {
-    const LinkLoads& loads = ways_[one.channel][index(one.group)].loads;
-    const auto found = std::lower_bound(loads.begin(), loads.end(), link, before);
-    return found != loads.end() && found->link == link ? found->bytes : 0.0;
+    return bytes_on(ways_[one.channel][index(one.group)].loads, link);
   };
   std::map<Seconds, double> changes;
   for (const Ran& one : ran_) {

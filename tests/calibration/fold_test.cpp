@@ -108,6 +108,22 @@ TEST_CASE("folds: a year is forecast without it, later ones and those of no know
   CHECK(folds[1].asked == std::vector<bool>{false, false, true, false});
 }
 
+TEST_CASE("folds: a device and a scale are new at once", "[calibration][folds]") {
+  const auto on = [](const char* chip, int gpus) {
+    RunFacts facts = run("x", "s", chip);
+    facts.gpus = gpus;
+    return facts;
+  };
+  const auto runs = copies(3, on("old", 8)) + copies(3, on("old", 512)) + copies(2, on("new", 8)) +
+                    copies(4, on("new", 128));
+  const auto folds = folds_of(FoldAxis::device_scale, runs);
+  REQUIRE(folds.size() ==
+          1);  // of the new chip two small runs stay, too few to tell of the old one
+  CHECK(folds[0].name == "s on new");
+  CHECK(std::count(folds[0].out.begin(), folds[0].out.end(), true) == 3 + 2 + 4);
+  CHECK(std::count(folds[0].asked.begin(), folds[0].asked.end(), true) == 4);
+}
+
 TEST_CASE("folds: schedules with few runs are no fold", "[calibration][folds]") {
   auto rare = copies(9, run("x", "s", "a"));
   for (RunFacts& facts : rare) facts.schedule = "gpipe";

@@ -112,6 +112,22 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   return result;
 }
 
+EventSimulation simulate_links(const Scenario& scenario, AttentionFlops convention,
+                               LinkQuestion question) {
+  ReplayProgress latest;
+  ProgressBar bar{false};
+  question.on_progress = [&](const ReplayProgress& progress) {
+    latest = progress;
+    bar.show(progress);
+    return !Interruption::noted();
+  };
+  const Interruption guard;
+  EventSimulation result{play_for_links(scenario, convention, question), std::nullopt,
+                         std::nullopt};
+  if (Interruption::noted()) result.interrupted = latest;
+  return result;
+}
+
 std::optional<std::variant<NeighbourReport, Infeasible>> simulate_neighbours(
     Scenario first, const Scenario& other, const EventCliOptions& options) {
   if (options.seed) first.job.simulation.seed = *options.seed;

@@ -11,6 +11,7 @@
 #include "models/forecast/path_forecast.hpp"
 #include "planner/cli/ask/step_views.hpp"
 #include "planner/step/event_report.hpp"
+#include "planner/step/link_causes.hpp"
 #include "planner/step/neighbour_report.hpp"
 
 namespace foretrain {
@@ -44,6 +45,10 @@ struct EventSimulation {
 [[nodiscard]] EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
                                               const EventCliOptions& options,
                                               const StepViewOptions& views);
+
+/// The same for what crosses links. @throws UsageError as play_for_links()
+[[nodiscard]] EventSimulation simulate_links(const Scenario& scenario, AttentionFlops convention,
+                                             LinkQuestion question);
 
 /// Two scenarios beside each other; nothing where Ctrl-C stopped it.
 [[nodiscard]] std::optional<std::variant<NeighbourReport, Infeasible>> simulate_neighbours(

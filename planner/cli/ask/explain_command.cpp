@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <utility>
 
 #include "planner/cli/answer_output.hpp"
+#include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/commands.hpp"
+#include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
+#include "planner/cli/terminal.hpp"
 #include "planner/explain/claim.hpp"
 #include "planner/explain/explain.hpp"
 #include "planner/step/step_losses.hpp"
@@ -16,6 +21,7 @@ struct ExplainOptions {
   SourceOptions source;
   std::string quantity;
   std::string claim;
+  std::string link;
   std::string engine = "closed-form";
   std::string flops = "full";
   AnswerOutput output;
@@ -41,10 +47,35 @@ ExplainOptions with_quantity(ExplainOptions options) {
   return options;
 }
 
+/// On the fabric, whatever engine is asked for; until Ctrl-C.
+int explain_links(const ExplainOptions& options, AttentionFlops convention) {
+  LinkQuestion question;
+  question.name = options.link;
+  const EventSimulation simulation =
+      simulate_links(read_scenario(options.source), convention, std::move(question));
+  const EventReport& event = simulation.event;
+  if (simulation.interrupted) {
+    (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.output.out);
+    return Interruption::exit_code();
+  }
+  if (!event.run) {
+    for (const Infeasible& reason : event.report.prediction.reasons)
+      write_diagnostic("infeasible: " + reason.message +
+                       (reason.remedy.empty() ? "" : " (" + reason.remedy + ")"));
+    return exit_infeasible;
+  }
+  return deliver_answer(options.output, {"links", [&] { return link_causes_json(event); }},
+                        [&] { return link_causes_answer(event, source_words(options.source)); });
+}
+
 int run_explain(const ExplainOptions& options, bool has_claim) {
   if (has_claim && !options.quantity.empty())
     throw UsageError("explain takes a QUANTITY or --claim, not both");
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  if (!options.link.empty() && options.quantity != "link")
+    throw UsageError(
+        "--link is about the quantity link: foretrain explain SCENARIO link --link NAME");
+  if (options.quantity == "link") return explain_links(options, convention);
   const Report report =
       evaluate(read_scenario(options.source), convention, fast_engine_value(options.engine));
   if (has_claim) return explain_claim(report, options, convention);
@@ -69,10 +100,14 @@ Command add_explain_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("explain", "Show where a number comes from, or check a claim");
   add_source_options(*app, options->source);
-  app->add_option("quantity", options->quantity,
-                  "step (where the MFU goes), mfu, memory, flops, run, a path of the JSON, or a "
-                  "scenario key")
+  app->add_option(
+         "quantity", options->quantity,
+         "step (where the MFU goes), link (what fills the busiest links of the fabric), mfu, "
+         "memory, flops, run, a path of the JSON, or a scenario key")
       ->type_name("QUANTITY");
+  app->add_option("--link", options->link,
+                  "With link: this one, by its name in simulate --engine event --full")
+      ->type_name("NAME");
   auto* claim = app->add_option("--claim", options->claim,
                                 "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
   claim->type_name("TEXT");
@@ -80,17 +115,20 @@ Command add_explain_command(CLI::App& program) {
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
-  add_answer_output(*app, options->output, "schemas explanation/1, step-losses/1, claim/1");
+  add_answer_output(*app, options->output,
+                    "schemas explanation/1, step-losses/1, link-causes/1, claim/1");
   add_scenario_options(*app, options->source.scenario);
   app->footer(
       "Examples:\n"
       "  foretrain explain run.yaml                 list the quantities\n"
       "  foretrain explain run.yaml step            where the MFU goes, in words\n"
+      "  foretrain explain run.yaml link            what fills the busiest links, by the event "
+      "engine\n"
       "  foretrain explain run.yaml mfu\n"
       "  foretrain explain run.yaml memory.stages.0.activations_bytes\n"
       "  foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"\n"
       "  foretrain explain --megatron pretrain_gpt.sh step\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 4 the claim is impossible.");
+      "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 the claim is impossible.");
   return {app,
           [options, claim] { return run_explain(with_quantity(*options), claim->count() > 0); }};
 }

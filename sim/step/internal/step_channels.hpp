@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/grid/group_exchange.hpp"
@@ -40,6 +41,9 @@ struct Channel {
   Seconds latency;
   Seconds wire;  ///< the rest: moving the payload
 };
+
+/// What a channel exchanges and between whom: "expert all-to-all".
+[[nodiscard]] std::string channel_name(const Channel& channel);
 
 struct StepChannels {
   std::vector<Channel> channels;

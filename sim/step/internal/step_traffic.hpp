@@ -71,6 +71,9 @@ class StepTraffic final : public TrafficSource {
   /// mean. @pre options.record; routes have not changed
   [[nodiscard]] LinkUseSeries link_use(LinkId link) const;
 
+  /// What crossed a link, by kind of exchange. @pre as of link_use()
+  [[nodiscard]] std::vector<LinkExchange> crossing(LinkId link) const;
+
  private:
   /// One exchange of a channel on its way.
   struct Way {
@@ -84,6 +87,9 @@ class StepTraffic final : public TrafficSource {
     double base = 0.0;      ///< rate of an exchange alone; the unit of its shares
   };
 
+  [[nodiscard]] static double bytes_on(const LinkLoads& loads, LinkId link);
+  /// Bytes of a channel's exchanges over a link, folded replicas included.
+  [[nodiscard]] double crossed_by(std::uint32_t channel, LinkId link) const;
   [[nodiscard]] int groups_of(const Channel& channel) const;
   [[nodiscard]] Way route(std::uint32_t channel, int group) const;
   [[nodiscard]] Way& way(std::uint32_t channel, int group);

@@ -3,10 +3,16 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/base/index.hpp"
+#include "planner/answer/answer.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/step/link_causes.hpp"
+#include "planner/text/usage_error.hpp"
 #include "tests/test_text.hpp"
 
 using namespace foretrain;
@@ -108,5 +114,47 @@ TEST_CASE("event report: watched links show when they are used", "[planner][even
     CHECK(most > 10.0);
     CHECK(most <= 100.0);
     CHECK(counter.points.back().value == Approx(0.0).margin(1e-3));
+  }
+}
+
+TEST_CASE("link causes: exchanges of a link add up to its bytes, the most first",
+          "[planner][events]") {
+  const Scenario scenario =
+      load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/llama2-70b-1024xh100.yaml", {});
+  const EventReport event = play_for_links(scenario, AttentionFlops::full, {});
+  REQUIRE(event.run.has_value());
+  REQUIRE(event.run->explained.size() == 4);  // NVLink, NIC, PCIe, leaf to spine
+  for (const ExplainedLink& link : event.run->explained) {
+    double bytes = 0.0;
+    double before = std::numeric_limits<double>::infinity();
+    for (const LinkExchange& exchange : link.exchanges) {
+      bytes += exchange.bytes.value();
+      CHECK(exchange.bytes.value() <= before);
+      before = exchange.bytes.value();
+      if (exchange.count > 0) CHECK(exchange.took >= exchange.alone * (1.0 - 1e-9));
+    }
+    CHECK(bytes == Approx(event.run->link_bytes[index(link.link)]));
+  }
+  const std::string text = answer_text(link_causes_answer(event, "run.yaml"));
+  CHECK(test::has(text, "tensor all-gather"));
+  CHECK(test::has(text, "in passes"));
+  CHECK(test::has(text, "data-parallel reduce-scatter"));
+  const auto json = nlohmann::json::parse(link_causes_json(event));
+  CHECK(json["schema"] == "link-causes/1");
+  CHECK(json["links"][0]["exchanges"][0]["took_s"].is_null());
+}
+
+TEST_CASE("link causes: one link by its name, and a name that no link has", "[planner][events]") {
+  const Scenario scenario =
+      load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/llama2-70b-1024xh100.yaml", {});
+  LinkQuestion question;
+  question.name = "nic16.0>leaf0";
+  const EventReport event = play_for_links(scenario, AttentionFlops::full, question);
+  REQUIRE(event.run.has_value());
+  REQUIRE(event.run->explained.size() == 1);
+  CHECK(link_name(event.fabric, event.run->explained[0].link) == question.name);
+  for (const char* name : {"nic16.0", "nic16.0>spine99", "tor>leaf0"}) {
+    question.name = name;
+    CHECK_THROWS_AS(play_for_links(scenario, AttentionFlops::full, question), UsageError);
   }
 }
