@@ -148,6 +148,11 @@ struct IrregularShape {
   std::vector<SwitchPair> cables;
 };
 
+/// Where the leaves of a NIC's ports meet: in a network of their own for each port, or in one.
+enum class PortPlanes : std::uint8_t { separate, joined };
+FORETRAIN_ENUM_NAMES(PortPlanes, {PortPlanes::separate, "separate"},
+                     {PortPlanes::joined, "joined"});
+
 /// The network between hosts as the closed form sees it. Graphs live in `topologies`.
 struct Network {
   FabricKind kind = FabricKind::rail_optimized;
@@ -167,6 +172,8 @@ struct Network {
   int switch_radix = 64;                ///< ports of one switch at the NIC's rate
   double spine_oversubscription = 1.0;  ///< of spines below cores, as oversubscription of leaves
   int hosts_per_pod = 0;                ///< hosts below the spines of one pod; 0: all of them
+  int nic_ports = 1;  ///< of a NIC, each with an equal part of its rate and a leaf of its own
+  PortPlanes planes = PortPlanes::separate;  ///< of these ports
   int connected = 0;         ///< hosts it joins, other jobs' included; 0: those of the job
   DragonflyShape dragonfly;  ///< kind dragonfly only
   TorusShape torus;          ///< kind torus only

@@ -10,9 +10,11 @@
 
 namespace foretrain {
 
-/// How switches choose among equal paths.
-enum class RoutingKind : std::uint8_t { ecmp, adaptive };
-FORETRAIN_ENUM_NAMES(RoutingKind, {RoutingKind::ecmp, "ecmp"}, {RoutingKind::adaptive, "adaptive"});
+/// How switches choose among equal paths: by a hash of the flow, the least loaded for a flow, or
+/// packet by packet over all cables of the first leaf.
+enum class RoutingKind : std::uint8_t { ecmp, adaptive, spray };
+FORETRAIN_ENUM_NAMES(RoutingKind, {RoutingKind::ecmp, "ecmp"}, {RoutingKind::adaptive, "adaptive"},
+                     {RoutingKind::spray, "spray"});
 
 /// Which host a job's n-th group of ranks sits on: in order, one per leaf in turn, or shuffled by
 /// the seed.
@@ -25,25 +27,33 @@ enum class DisturbanceKind : std::uint8_t {
   link_degraded,  ///< `target` keeps `factor` of its rate
   node_down,      ///< a switch or NIC with all its links
   nic_flap,       ///< NIC `target` is down for `lasts` every `period`
-  straggler,  ///< GPUs of host `target` compute at `factor` of their rate, give or take `jitter`
-  background  ///< another job sends at `rate` from host `target` to host `to`
+  straggler,   ///< GPUs of host `target` compute at `factor` of their rate, give or take `jitter`
+  background,  ///< another job sends at `rate` from host `target` to host `to`
+  checkpoint   ///< the job writes its checkpoint to the storage hosts `target` to `to`
 };
 FORETRAIN_ENUM_NAMES(DisturbanceKind, {DisturbanceKind::link_down, "link-down"},
                      {DisturbanceKind::link_degraded, "link-degraded"},
                      {DisturbanceKind::node_down, "node-down"},
                      {DisturbanceKind::nic_flap, "nic-flap"},
                      {DisturbanceKind::straggler, "straggler"},
-                     {DisturbanceKind::background, "background"});
+                     {DisturbanceKind::background, "background"},
+                     {DisturbanceKind::checkpoint, "checkpoint"});
+
+/// Its target is a host, not a part of the fabric.
+[[nodiscard]] constexpr bool names_hosts(DisturbanceKind kind) {
+  return kind == DisturbanceKind::straggler || kind == DisturbanceKind::background ||
+         kind == DisturbanceKind::checkpoint;
+}
 
 /// One thing that is wrong in the machine during the simulated step.
 struct Disturbance {
   DisturbanceKind kind = DisturbanceKind::link_down;
   std::string target;   ///< link or node by its name in the fabric ("leaf5-spine7", "nic3.2");
-                        ///< a host by number for straggler and background
-  std::string to;       ///< background: the receiving host
+                        ///< a host by number for straggler, background and checkpoint
+  std::string to;       ///< background: the receiving host; checkpoint: the last one
   double factor = 1.0;  ///< of the rate that is left, above 0 and at most 1
   double jitter = 0.0;  ///< straggler: standard deviation of each task's time, as a share of it
-  BytesPerSecond rate;  ///< background
+  BytesPerSecond rate;  ///< background; checkpoint: of the whole job, 0: as its storage allows
   Seconds from;         ///< after the step's start
   Seconds lasts;        ///< 0: until its end
   Seconds period;       ///< nic_flap: from one loss to the next

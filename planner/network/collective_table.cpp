@@ -96,6 +96,9 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   auto built = build_fabric(striped(fabric_spec(stage.healthy)));
   if (auto* refused = std::get_if<Infeasible>(&built)) return *refused;
   stage.fabric = std::move(std::get<Fabric>(built));
+  if (stage.request.simulation.routing == RoutingKind::spray &&
+      !std::holds_alternative<ClosShape>(stage.fabric.spec.network))
+    throw UsageError("--routing: spray is over the cables of a leaf, which this network has not");
   stage.healthy.network.contended = false;
   int last = 0;
   for (const std::vector<int>& group : stage.request.groups)
@@ -186,8 +189,7 @@ std::vector<std::string> notes_of(const Stage& stage, const CollectiveTable& tab
   if (!stage.request.machine.transport_note.empty())
     notes.push_back(stage.request.machine.transport_note);
   for (const Disturbance& what : stage.request.simulation.disturbances)
-    if (what.kind == DisturbanceKind::nic_flap || what.kind == DisturbanceKind::background ||
-        what.kind == DisturbanceKind::straggler)
+    if (what.kind == DisturbanceKind::nic_flap || names_hosts(what.kind))
       notes.push_back("not simulated here: " + std::string(name_of(what.kind)) + " of " +
                       what.target);
   if (stage.library) notes.push_back(stage.library->provenance.source + " (extrapolated)");

@@ -116,8 +116,15 @@ void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
   refuse_unless(tiers || full("cluster.fabric.oversubscription"),
                 "cluster.fabric.oversubscription");
   refuse_unless(tiers, "cluster.fabric.switch_radix");
+  refuse_unless(tiers, "cluster.fabric.nic_ports");
   refuse_unless(third || full("cluster.fabric.spine_oversubscription"),
                 "cluster.fabric.spine_oversubscription");
+  if (!tiers && values.has("simulation.routing") &&
+      values.choice<RoutingKind>("simulation.routing") == RoutingKind::spray)
+    report(values, "simulation.routing",
+           fmt::format("spray is over the cables of a leaf, which kind: {} has not; write adaptive",
+                       name_of(kind)),
+           diagnostics);
   if (values.has("cluster.fabric.hosts") && values.has("cluster.hosts") &&
       values.integer("cluster.fabric.hosts") < values.integer("cluster.hosts"))
     report(values, "cluster.fabric.hosts",
@@ -134,13 +141,14 @@ struct DisturbanceKeys {
 };
 
 const DisturbanceKeys& keys_of(DisturbanceKind kind) {
-  static const std::array<DisturbanceKeys, 6> all{{
+  static const std::array<DisturbanceKeys, 7> all{{
       {DisturbanceKind::link_down, {}, {"from", "lasts"}},
       {DisturbanceKind::link_degraded, {"factor"}, {"from", "lasts"}},
       {DisturbanceKind::node_down, {}, {"from", "lasts"}},
       {DisturbanceKind::nic_flap, {"lasts", "period"}, {"from"}},
       {DisturbanceKind::straggler, {}, {"factor", "jitter", "from", "lasts"}},
       {DisturbanceKind::background, {"to", "rate"}, {"from", "lasts"}},
+      {DisturbanceKind::checkpoint, {}, {"to", "rate", "from"}},
   }};
   return *std::find_if(all.begin(), all.end(),
                        [&](const DisturbanceKeys& keys) { return keys.kind == kind; });

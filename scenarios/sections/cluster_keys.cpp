@@ -175,6 +175,19 @@ std::vector<SectionKey<Cluster>> fabric_keys() {
         .example = "64",
         .min = 2,
         .max = 1024}},
+      with_default({.path = "cluster.fabric.nic_ports",
+                    .help = "Ports of a NIC, each with an equal part of its rate and a cable to a "
+                            "leaf of its own (dual-ToR: 2).",
+                    .example = "2",
+                    .min = 1,
+                    .max = 8},
+                   &Cluster::network, &Network::nic_ports),
+      with_default({.path = "cluster.fabric.planes",
+                    .help = "separate gives every port of a NIC a network of its own (dual-plane), "
+                            "joined lets their leaves meet above, where a hash picks the port that "
+                            "a flow arrives on.",
+                    .example = "separate"},
+                   &Cluster::network, &Network::planes),
       left_out(
           {.path = "cluster.fabric.hosts",
            .help =

@@ -48,7 +48,8 @@ std::vector<SectionKey<Simulation>> engine_keys() {
       with_default(
           {.path = "simulation.routing",
            .help =
-               "How switches choose among equal paths: by a hash of the flow, or the least loaded.",
+               "How switches choose among equal paths: by a hash of the flow, the least loaded for "
+               "a flow, or packet by packet over all cables of a leaf (spray).",
            .example = "ecmp"},
           &Simulation::routing),
       with_default(
@@ -94,8 +95,7 @@ std::string host_number(const std::string& text) {
 
 void finish_disturbance(Disturbance& disturbance, const FieldValues& values,
                         const std::string& path) {
-  if (disturbance.kind == DisturbanceKind::straggler ||
-      disturbance.kind == DisturbanceKind::background) {
+  if (names_hosts(disturbance.kind)) {
     disturbance.target = host_number(disturbance.target);
     disturbance.to = host_number(disturbance.to);
   }
@@ -112,12 +112,13 @@ std::vector<SectionKey<Disturbance>> what_keys() {
       always(
           {.path = "simulation.disturbances[].target",
            .help = "Where: a cable (leaf5-spine7, or one direction: leaf5>spine7), a node (spine7, "
-                   "nic3.2: NIC 2 of host 3), or for straggler and background a host (host3).",
+                   "nic3.2: NIC 2 of host 3), or for straggler and background a host (host3); "
+                   "for checkpoint the first host of the fabric that stores.",
            .example = "leaf5-spine7",
            .required = true},
           &Disturbance::target),
       left_out({.path = "simulation.disturbances[].to",
-                .help = "background: the host that receives.",
+                .help = "background: the host that receives; checkpoint: the last that stores.",
                 .example = "host9"},
                &Disturbance::to),
       left_out({.path = "simulation.disturbances[].factor",
@@ -134,7 +135,8 @@ std::vector<SectionKey<Disturbance>> what_keys() {
                 .max = 1},
                &Disturbance::jitter),
       left_out({.path = "simulation.disturbances[].rate",
-                .help = "background: what the other job sends.",
+                .help = "background: what the other job sends; checkpoint: what the job writes, "
+                        "left out as its storage allows.",
                 .example = "100 Gbit/s",
                 .min = 0,
                 .above_min = true},

@@ -25,6 +25,9 @@ RouteChoice CollectiveRoutes::choice(int flow) const {
   result.flow = flow;
   result.load = adaptive_ ? &load_ : nullptr;
   result.down = setting_.down;
+  if (setting_.routing == RoutingKind::spray)
+    result.uplink = spray_uplink(setting_.fabric,
+                                 flow % flows_between_hosts(setting_.fabric, setting_.routing, 1));
   return result;
 }
 

@@ -50,6 +50,8 @@ class Player {
   void ready(std::size_t id);
   void begin(std::size_t id);
   void begin_phase(std::size_t id);
+  [[nodiscard]] int flows_of(const CollectiveCall& call, const Transfer& transfer,
+                             int connections) const;
   void begin_flows(std::size_t id, const PricedPhase& priced);
   void begin_coupled(std::size_t id, const PricedPhase& priced);
   void begin_network(std::size_t id, double share, const PricedPhase& priced);
@@ -171,13 +173,17 @@ bool Player::find_links(std::size_t id, const Transfer& transfer) {
 }
 
 /// What goes between hosts is spread over the connections of a pair of ranks.
+int Player::flows_of(const CollectiveCall& call, const Transfer& transfer, int connections) const {
+  const bool crosses =
+      transfer.from >= 0 && transfer.to >= 0 && !call.seats.same_host(transfer.from, transfer.to);
+  return crosses ? flows_between_hosts(setting_.fabric, setting_.routing, connections) : 1;
+}
+
 void Player::begin_flows(std::size_t id, const PricedPhase& priced) {
   const CollectiveCall& call = calls_[id];
   call.price.scheme->emit(
       problem(id), static_cast<int>(states_[id].phase), [&](const Transfer& transfer) {
-        const bool crosses = transfer.from >= 0 && transfer.to >= 0 &&
-                             !call.seats.same_host(transfer.from, transfer.to);
-        const int parts = crosses ? setting_.connections : 1;
+        const int parts = flows_of(call, transfer, setting_.connections);
         for (int i = 0; i < parts; ++i) {
           if (!find_links(
                   id, {transfer.from, transfer.to, transfer.share, transfer.channel * parts + i}))
@@ -197,15 +203,18 @@ void Player::begin_flows(std::size_t id, const PricedPhase& priced) {
 Flow Player::coupled(std::size_t id) {
   const auto lay_out = [&] {
     CoupledFlow all{setting_.network.links.size()};
-    calls_[id].price.scheme->emit(problem(id), static_cast<int>(states_[id].phase),
-                                  [&](const Transfer& transfer) {
-                                    if (find_links(id, transfer))
-                                      all.add(links_, Bytes{transfer.share});
-                                  });
+    calls_[id].price.scheme->emit(
+        problem(id), static_cast<int>(states_[id].phase), [&](const Transfer& transfer) {
+          const int parts = flows_of(calls_[id], transfer, 1);
+          for (int i = 0; i < parts; ++i)
+            if (find_links(
+                    id, {transfer.from, transfer.to, transfer.share, transfer.channel * parts + i}))
+              all.add(links_, Bytes{transfer.share / parts});
+        });
     return all.flow();
   };
   // Adaptive routes depend on what other calls have under way.
-  const bool alone = setting_.routing == RoutingKind::ecmp || calls_.size() == 1;
+  const bool alone = setting_.routing != RoutingKind::adaptive || calls_.size() == 1;
   if (setting_.known == nullptr || !alone) return lay_out();
   const auto [found, added] = setting_.known->coupled.try_emplace(key(id, states_[id].phase));
   if (added) found->second = lay_out();

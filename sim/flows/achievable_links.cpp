@@ -46,9 +46,10 @@ FlowNetwork achievable_links(const Fabric& fabric, const Cluster& cluster,
 
 FabricSpec striped(FabricSpec spec) {
   HostShape& host = spec.host;
-  if (host.nics <= host.gpus || host.nics % host.gpus != 0) return spec;
-  const double joined = static_cast<double>(host.nics) / host.gpus;
-  host.nics = host.gpus;
+  const int nics = host.nics / host.ports;
+  if (nics <= host.gpus || nics % host.gpus != 0) return spec;
+  const double joined = static_cast<double>(nics) / host.gpus;
+  host.nics = host.gpus * host.ports;
   host.nic *= joined;
   if (auto* torus = std::get_if<TorusShape>(&spec.network)) torus->channel *= joined;
   if (auto* irregular = std::get_if<std::shared_ptr<const IrregularShape>>(&spec.network)) {

@@ -43,7 +43,8 @@ LinkLoads LinkSum::take() {
 
 LoadBuilder::LoadBuilder(const Fabric& fabric, const Simulation& simulation, const LinkSet* down)
     : fabric_{fabric},
-      connections_{simulation.connections},
+      connections_{flows_between_hosts(fabric, simulation.routing, simulation.connections)},
+      spray_{simulation.routing == RoutingKind::spray},
       load_(simulation.routing == RoutingKind::adaptive ? index(fabric.links()) : 0),
       sum_(index(fabric.links())) {
   FORETRAIN_REQUIRE(connections_ >= 1);
@@ -56,7 +57,10 @@ void LoadBuilder::send(int from, int to, double bytes) {
   if (from == to || bytes <= 0.0) return;
   const int gpus = fabric_.spec.packing().domain;
   const int flows = from / gpus == to / gpus ? 1 : connections_;
-  for (choice_.flow = 0; choice_.flow < flows; ++choice_.flow) send_one(from, to, bytes / flows);
+  for (choice_.flow = 0; choice_.flow < flows; ++choice_.flow) {
+    if (spray_) choice_.uplink = spray_uplink(fabric_, choice_.flow);
+    send_one(from, to, bytes / flows);
+  }
 }
 
 void LoadBuilder::send_one(int from, int to, double bytes) {

@@ -109,7 +109,8 @@ class LoadBuilder {
 
   const Fabric& fabric_;
   RouteChoice choice_;
-  int connections_;
+  int connections_;  ///< flows between two GPUs of different hosts
+  bool spray_;
   bool keeps_flows_ = false;
   const std::vector<double>* values_ = nullptr;
   double highest_ = 0.0;

@@ -111,6 +111,7 @@ TEST_CASE("collectives on a fabric: an ECMP collision halves a ring", "[sim][col
   CHECK(free > 5);
   CHECK(halved > 5);
   CHECK(slowdown(machine, ring, RoutingKind::adaptive) == Approx(1.0).epsilon(nearly_exact));
+  CHECK(slowdown(machine, ring, RoutingKind::spray) == Approx(1.0).epsilon(nearly_exact));
 }
 
 TEST_CASE("collectives on a fabric: 2:1 oversubscription hurts an all-to-all, not a ring",
@@ -128,6 +129,8 @@ TEST_CASE("collectives on a fabric: 2:1 oversubscription hurts an all-to-all, no
   const double hurt = slowdown(machine, exchange, RoutingKind::adaptive);
   CHECK(hurt > 0.89 * 2.0 * 22.0 / 23.0 - 0.02);
   CHECK(hurt < 2.4);
+  CHECK(slowdown(machine, exchange, RoutingKind::spray) ==
+        Approx(0.89 * 2.0 * 22.0 / 23.0).epsilon(0.02));
 }
 
 TEST_CASE("collectives on a fabric: as one flow an all-to-all moves at its worst link's pace",

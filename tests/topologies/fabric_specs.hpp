@@ -83,6 +83,15 @@ inline LinkSet down_in(const Fabric& fabric, const std::vector<std::string>& nam
   return std::get<LinkSet>(failed_links(fabric, names));
 }
 
+/// NICs of `ports` ports, each a cable of 400 Gbit/s to a leaf of its own.
+inline FabricSpec ported_fabric(int hosts, int nics, int ports, int radix, bool joined) {
+  FabricSpec spec = clos_fabric(FabricKind::rail_optimized, hosts, nics, radix);
+  spec.host.nics *= ports;
+  spec.host.ports = ports;
+  std::get<ClosShape>(spec.network).joined_ports = joined;
+  return spec;
+}
+
 /// One of every kind and every shape of host, small enough to try all pairs of GPUs.
 struct NamedFabric {
   std::string name;
@@ -122,6 +131,8 @@ inline std::vector<NamedFabric> every_kind() {
            cable_by_cable(clos_fabric(FabricKind::rail_optimized, 16, 4, 8), 17)},
           {"mesh of switches", switch_mesh()},
           {"racks", racks},
+          {"dual plane", ported_fabric(16, 2, 2, 8, false)},
+          {"dual ToR", ported_fabric(16, 2, 2, 8, true)},
           {"one host", {1, nvswitch_host(8, 0), std::monostate{}}}};
 }
 

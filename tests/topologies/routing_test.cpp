@@ -315,5 +315,62 @@ TEST_CASE("routes: no way left is said, not invented", "[topologies][error]") {
   CHECK(route(fabric, 0, 2, choice, links));
 }
 
+/// The NIC ports of a flow from GPU 0 to GPU `to`, sender's and receiver's, by number in the
+/// fabric.
+std::pair<int, int> ports_of(const Fabric& fabric, int to, int flow, std::uint64_t seed) {
+  RouteChoice choice;
+  choice.seed = seed;
+  choice.flow = flow;
+  std::pair<int, int> ports{-1, -1};
+  for (const LinkId link : routed(fabric, 0, to, choice)) {
+    if (fabric.kind[at(link)] != LinkKind::nic) continue;
+    (link % 2 == 0 ? ports.first : ports.second) = (link - fabric.first_nic_link) / 2;
+  }
+  return ports;
+}
+
+TEST_CASE(
+    "routes: a flow keeps its port on planes of their own, and arrives on any where they meet",
+    "[topologies]") {
+  // 16 hosts of 2 GPUs, a NIC of two ports beside each; 4 hosts below a leaf. Host 8 is leaves
+  // away.
+  const Fabric apart = built(ported_fabric(16, 2, 2, 8, false));
+  const Fabric meeting = built(ported_fabric(16, 2, 2, 8, true));
+  CHECK(apart.planes == 2);
+  CHECK(meeting.planes == 1);
+  const int first_port = 8 * 4;  // of GPU 16
+  int crossed = 0;
+  for (std::uint64_t seed = 0; seed < 64; ++seed)
+    for (const int flow : {0, 1}) {
+      CHECK(ports_of(apart, 16, flow, seed) == std::pair{flow, first_port + flow});
+      const auto [out, in] = ports_of(meeting, 16, flow, seed);
+      CHECK(out == flow);
+      crossed += in - first_port == flow ? 0 : 1;
+      // A leaf that both are plugged into hands over by itself.
+      CHECK(ports_of(meeting, 2, flow, seed) == std::pair{flow, 4 + flow});
+    }
+  CHECK(crossed > 40);
+  CHECK(crossed < 88);
+}
+
+TEST_CASE("routes: sprayed flows take every cable of a leaf once", "[topologies]") {
+  const Fabric fabric = built(clos_fabric(FabricKind::leaf_spine, 32, 1, 16));
+  CHECK(flows_between_hosts(fabric, RoutingKind::ecmp, 3) == 3);
+  const int flows = flows_between_hosts(fabric, RoutingKind::spray, 1);
+  REQUIRE(flows == fabric.clos.uplinks_per_leaf);
+  std::map<LinkId, int> used;
+  for (RouteChoice choice; choice.flow < flows; ++choice.flow) {
+    choice.uplink = spray_uplink(fabric, choice.flow);
+    for (const LinkId link : routed(fabric, 0, 31, choice))
+      if (fabric.kind[at(link)] == LinkKind::leaf_spine) ++used[link];
+  }
+  CHECK(used.size() == 2 * at(flows));
+  for (const auto& [link, times] : used) CHECK(times == 1);
+  // Two ports: every plane's leaf has its own cables.
+  const Fabric planes = built(ported_fabric(16, 2, 2, 8, false));
+  CHECK(flows_between_hosts(planes, RoutingKind::ecmp, 3) == 4);
+  CHECK(flows_between_hosts(planes, RoutingKind::spray, 1) == 2 * planes.clos.uplinks_per_leaf);
+}
+
 }  // namespace
 }  // namespace foretrain

@@ -232,9 +232,19 @@ std::optional<Infeasible> size_network(Cluster& cluster, int switch_radix) {
     network.path_latency = longest_cables(network) * network.nic_link.latency;
     return std::nullopt;
   }
-  const ClosSpec spec{
-      network.kind, cluster.fabric_hosts(),   cluster.host.nics, cluster.host.gpus,
-      switch_radix, network.oversubscription, network.nic_link,  network.spine_oversubscription};
+  if (network.nic_ports > 1 && cluster.host.nics < cluster.host.gpus)
+    return Infeasible{std::string(not_modelled_rule), "cluster.fabric.nic_ports",
+                      "several ports of NICs that GPUs share are not modelled",
+                      "leave it out: a NIC is then one cable of its whole rate"};
+  const int joined = network.planes == PortPlanes::joined ? network.nic_ports : 1;
+  const ClosSpec spec{network.kind,
+                      cluster.fabric_hosts(),
+                      cluster.host.nics * joined,
+                      cluster.host.gpus,
+                      switch_radix,
+                      network.oversubscription,
+                      network.nic_link,
+                      network.spine_oversubscription};
   const auto result = clos_network(spec);
   if (const auto* refused = std::get_if<Infeasible>(&result)) return *refused;
   const auto& sized = std::get<ClosNetwork>(result);

@@ -59,20 +59,23 @@ std::optional<Infeasible> zero_bandwidth(const FabricSpec& spec) {
   return std::nullopt;
 }
 
+/// Separate networks: one for every NIC, or for every port of it.
+int planes_of(const HostShape& host, const ClosShape& shape) {
+  if (shape.rail_only) return host.nics;
+  return shape.joined_ports ? 1 : host.ports;
+}
+
 std::variant<ClosNetwork, Infeasible> size_plane(const FabricSpec& spec, const ClosShape& shape) {
   const HostShape& host = spec.host;
   ClosSpec clos{shape.kind,
                 spec.hosts,
-                host.nics,
+                host.nics / planes_of(host, shape),
                 host.gpus,
                 shape.switch_radix,
                 shape.oversubscription,
                 Link{{}, {}, host.nic, {}, 1.0},
                 shape.spine_oversubscription};
-  if (shape.rail_only) {
-    clos.nics_per_host = 1;
-    clos.gpus_per_host = 1;
-  }
+  if (shape.rail_only) clos.gpus_per_host = 1;
   return clos_network(clos);
 }
 
@@ -187,7 +190,7 @@ std::optional<Infeasible> size_nodes(Fabric& fabric) {
     const auto sized = size_plane(spec, *clos);
     if (const auto* refused = std::get_if<Infeasible>(&sized)) return *refused;
     fabric.clos = std::get<ClosNetwork>(sized);
-    fabric.planes = clos->rail_only ? spec.host.nics : 1;
+    fabric.planes = planes_of(spec.host, *clos);
     count_nodes(fabric, fabric.planes * fabric.clos.leaves, fabric.planes * fabric.clos.spines,
                 fabric.planes * fabric.clos.cores);
   } else if (const auto* dragonfly = std::get_if<DragonflyShape>(&spec.network)) {
@@ -227,10 +230,13 @@ int leaf_of(const Fabric& fabric, int host, int nic) {
   const int nics = fabric.spec.host.nics;
   if (const auto* shape = std::get_if<ClosShape>(&fabric.spec.network)) {
     const ClosNetwork& clos = fabric.clos;
-    if (shape->rail_only) return nic * clos.leaves + host / clos.nics_per_leaf;
-    if (clos.tiers == 1) return 0;
-    if (shape->kind == FabricKind::rail_optimized) return host / clos.nics_per_leaf * nics + nic;
-    return (host * nics + nic) / clos.nics_per_leaf;
+    const int here = nics / fabric.planes;  // of a host, in this plane
+    const int first = nic % fabric.planes * clos.leaves;
+    const int number = nic / fabric.planes;
+    if (clos.tiers == 1) return first;
+    if (shape->kind == FabricKind::rail_optimized)
+      return first + host / clos.nics_per_leaf * here + number;
+    return first + (host * here + number) / clos.nics_per_leaf;
   }
   if (const auto* dragonfly = std::get_if<DragonflyShape>(&fabric.spec.network))
     return (host * nics + nic) / dragonfly->nics_per_router;
@@ -300,9 +306,15 @@ FabricSpec fabric_spec(const Cluster& cluster) {
   // Hosts that a job leaves idle in its own domains are on the fabric only where it has others.
   spec.domain_hosts = spec.hosts > cluster.hosts ? host.domain_hosts : cluster.segment_hosts();
   spec.domain_places = host.domain_hosts;
-  spec.host = {host.gpus,       host.scale_up, host.gpu_link.bandwidth,
-               to_nic(cluster), host.nics,     network.nic_link.bandwidth,
-               host.pairs};
+  const int ports = network.nic_ports;
+  spec.host = {host.gpus,
+               host.scale_up,
+               host.gpu_link.bandwidth,
+               to_nic(cluster),
+               host.nics * ports,
+               network.nic_link.bandwidth / static_cast<double>(ports),
+               host.pairs,
+               ports};
   if (host.nics < 1) return spec;
   if (network.kind == FabricKind::dragonfly) {
     spec.network = network.dragonfly;
@@ -315,8 +327,12 @@ FabricSpec fabric_spec(const Cluster& cluster) {
     spec.network = network.irregular;
   } else {
     const bool rail_only = network.kind == FabricKind::rail_only;
-    spec.network = ClosShape{rail_only ? FabricKind::fat_tree : network.kind, network.switch_radix,
-                             network.oversubscription, network.spine_oversubscription, rail_only};
+    spec.network = ClosShape{rail_only ? FabricKind::fat_tree : network.kind,
+                             network.switch_radix,
+                             network.oversubscription,
+                             network.spine_oversubscription,
+                             rail_only,
+                             network.planes == PortPlanes::joined};
   }
   return spec;
 }

@@ -36,6 +36,8 @@ struct HostShape {
   int nics = 8;             ///< NIC i belongs to GPU i * gpus / nics, or is shared by gpus / nics
   BytesPerSecond nic;
   std::vector<GpuPair> pairs;  ///< nvlink_mesh only; empty: every two GPUs, with equal lanes
+  /// Of a NIC, each with a cable of its own: `nics` counts every port, `nic` is the rate of one.
+  int ports = 1;
 };
 
 /// Tiers of switches; every cable runs at the NIC's rate. Sized by clos_network.
@@ -46,6 +48,8 @@ struct ClosShape {
   double spine_oversubscription = 1.0;  ///< of spines below cores, >= 1
   /// One separate network per NIC of a host; rails meet only inside hosts. `kind` is that of one.
   bool rail_only = false;
+  /// The leaves of all ports of a NIC meet in one network; else every port has its own.
+  bool joined_ports = false;
 };
 
 /// std::monostate: one host without a network. Irregular networks are shared: they are lists of
@@ -90,7 +94,7 @@ FORETRAIN_ENUM_NAMES(LinkKind, {LinkKind::gpu_link, "gpu link"}, {LinkKind::pcie
 struct Fabric {
   FabricSpec spec;
   ClosNetwork clos;      ///< of one plane; sized only for a ClosShape
-  int planes = 1;        ///< separate networks: the NICs of a host where rail_only
+  int planes = 1;        ///< separate networks: of NICs where rail_only, or of their ports
   SwitchGraph switches;  ///< irregular networks; cable end e is link first_tier + e
 
   std::array<NodeId, node_kinds + 1> node_begin{};  ///< first node of each kind, then the end

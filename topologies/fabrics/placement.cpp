@@ -129,7 +129,7 @@ int leaf_group(const Fabric& fabric, int host) {
   const auto* shape = std::get_if<ClosShape>(&fabric.spec.network);
   const bool units =
       shape != nullptr && shape->kind == FabricKind::rail_optimized && fabric.clos.tiers > 1;
-  return units && !shape->rail_only ? leaf / fabric.spec.host.nics : leaf;
+  return units && !shape->rail_only ? leaf / (fabric.spec.host.nics / fabric.planes) : leaf;
 }
 
 std::variant<std::vector<int>, Infeasible> place_ranks(const Fabric& fabric,

@@ -98,7 +98,11 @@ bool clos_path(const Fabric& fabric, int from_leaf, int to_leaf, Chooser& choose
   const int pod = clos.pod_of(from_leaf);
   const auto down = [&](int m) { return clos.down_to_leaf(to_leaf, spine, m); };
   if (pod == clos.pod_of(to_leaf) || over_cores(clos, pod, spine, to_leaf, links)) {
-    const int m = chooser.pick(clos.uplinks / clos.spines, down, [](int) { return true; });
+    // Sprayed packets come down as they went up, where several cables lead to one spine.
+    const int straight = j / clos.spines;
+    const int m = chooser.choice().uplink && chooser.up(down(straight))
+                      ? straight
+                      : chooser.pick(clos.uplinks / clos.spines, down, [](int) { return true; });
     if (m >= 0) {
       links.push_back(down(m));
       return true;

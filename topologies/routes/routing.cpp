@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topologies/routes/routing.hpp"
 
+#include <algorithm>
+
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 #include "topologies/routes/internal/route_parts.hpp"
@@ -90,13 +92,24 @@ class Flow {
     return false;
   }
 
-  /// A NIC next to a GPU.
+  /// A NIC next to a GPU, on the flow's port.
   int nic_beside(int gpu) {
-    if (host_.scale_up == ScaleUpKind::pcie || host_.nics < host_.gpus)
-      return gpu * host_.nics / host_.gpus;
-    const int first = (gpu * host_.nics + host_.gpus - 1) / host_.gpus;
-    const int end = ((gpu + 1) * host_.nics + host_.gpus - 1) / host_.gpus;
-    return first + (end - first > 1 ? chooser_.draw(end - first) : 0);
+    const int nics = host_.nics / host_.ports;
+    const int port = chooser_.choice().flow % host_.ports;
+    if (host_.scale_up == ScaleUpKind::pcie || nics < host_.gpus)
+      return gpu * nics / host_.gpus * host_.ports + port;
+    const int first = (gpu * nics + host_.gpus - 1) / host_.gpus;
+    const int end = ((gpu + 1) * nics + host_.gpus - 1) / host_.gpus;
+    return (first + (end - first > 1 ? chooser_.draw(end - first) : 0)) * host_.ports + port;
+  }
+  /// The port that a flow arrives on: where ports meet above their leaves, switches there choose by
+  /// hash; a leaf that both NICs are plugged into keeps it.
+  int arriving_port(int out_nic, int in_nic) {
+    const auto* clos = std::get_if<ClosShape>(&fabric_.spec.network);
+    if (host_.ports == 1 || clos == nullptr || !clos->joined_ports ||
+        leaf_of(fabric_, from_host_, out_nic) == leaf_of(fabric_, to_host_, in_nic))
+      return in_nic;
+    return in_nic / host_.ports * host_.ports + chooser_.draw(host_.ports);
   }
 
   /// The link between a NIC and a GPU beside it: the GPU itself where it is one whose link works,
@@ -165,7 +178,7 @@ class Flow {
     const int in_nic = nic_beside(to_);
     const bool by_nvlink = chooser_.choice().rail_aware && host_.scale_up != ScaleUpKind::pcie;
     const int out_nic = rails && by_nvlink ? in_nic : nic_beside(from_);
-    if (over(out_nic, in_nic)) return true;
+    if (over(out_nic, arriving_port(out_nic, in_nic))) return true;
     // Something is down, or the rails are apart: the nearest rail that both hosts still have, then
     // any pair of NICs.
     for (int step = rails ? 0 : host_.nics; step < host_.nics; ++step) {
@@ -187,6 +200,15 @@ class Flow {
 };
 
 }  // namespace
+
+int flows_between_hosts(const Fabric& fabric, RoutingKind routing, int connections) {
+  FORETRAIN_REQUIRE(connections >= 1);
+  const int ports = fabric.spec.host.ports;
+  if (routing == RoutingKind::spray) return ports * std::max(1, fabric.clos.uplinks_per_leaf);
+  return (connections + ports - 1) / ports * ports;
+}
+
+int spray_uplink(const Fabric& fabric, int flow) { return flow / fabric.spec.host.ports; }
 
 bool route(const Fabric& fabric, int from, int to, const RouteChoice& choice,
            std::vector<LinkId>& links) {

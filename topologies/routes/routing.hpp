@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/inputs/simulation.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace foretrain {
@@ -12,8 +13,10 @@ namespace foretrain {
 /// How one flow finds its way. Equal choices on equal fabrics give equal routes.
 struct RouteChoice {
   std::uint64_t seed =
-      0;         ///< of the switches' ECMP hash; another seed is another set of collisions
-  int flow = 0;  ///< tells flows between the same two GPUs apart: channel, queue pair
+      0;  ///< of the switches' ECMP hash; another seed is another set of collisions
+  /// Tells flows between the same two GPUs apart: channel, queue pair. It leaves on port flow %
+  /// ports of its NIC.
+  int flow = 0;
   /// Forces the cable out of the first leaf, modulo its cables, where that cable is legal.
   std::optional<int> uplink;
   /// On rails, a flow to another rail crosses NVLink first and leaves on the receiver's rail (PXN).
@@ -23,6 +26,13 @@ struct RouteChoice {
   const std::vector<double>* load = nullptr;
   const LinkSet* down = nullptr;  ///< links that carry nothing; null: none
 };
+
+/// Flows that bytes between two hosts are spread over: the connections, at least one for every port
+/// of a NIC and as many for each; sprayed, one for every cable of a leaf and port. Flow f of those
+/// that are sprayed has `spray_uplink(fabric, f)` as its RouteChoice::uplink.
+/// @pre connections >= 1; sprayed only over a ClosShape
+[[nodiscard]] int flows_between_hosts(const Fabric& fabric, RoutingKind routing, int connections);
+[[nodiscard]] int spray_uplink(const Fabric& fabric, int flow);
 
 /// Writes the links from one GPU to another, in order; none where they are the same GPU. Nothing is
 /// looked up: every link number follows from the two ranks, so a route costs no memory.

@@ -155,8 +155,10 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
                  "gpudirect-rdma, rdma (through host memory), tcp")
       ->type_name("NAME");
   app.add_option("--backend", options.backend, "nccl (default), gloo or mpi")->type_name("NAME");
-  app.add_option("--routing", options.routing,
-                 "adaptive (default), or ecmp: switches choose by hash and may collide")
+  app.add_option(
+         "--routing", options.routing,
+         "adaptive (default); ecmp: switches choose by hash and may collide; spray: packet by "
+         "packet over all cables of a leaf")
       ->type_name("NAME");
   app.add_option("--seed", options.seed, "Seed of the ECMP hash (default: 1)")->type_name("N");
   app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2; may be repeated")
