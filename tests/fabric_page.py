@@ -87,9 +87,20 @@ class Cases:
         share = re.fullmatch(r"share of ([\d.]+) GB/s", report)
         return 100 * bus / float(share[1]) if share else bus
 
-    def simulate(self, arguments, seed, _):
+    def simulate(self, arguments, seed, report):
+        """A quantity of the forecast, as "run.checkpoint_bytes in GiB" or "A over B"."""
         settings = ["--set", f"simulation.seed={seed}"]
-        return self.program_json("simulate", *shlex.split(arguments), *settings)["step"]["time_s"]
+        answer = self.program_json("simulate", *shlex.split(arguments), *settings)
+        path, _, unit = report.partition(" in ")
+        path, _, below = path.partition(" over ")
+        value = self.quantity(answer, path) / UNITS[unit]
+        return 100 * value / self.quantity(answer, below) if below else value
+
+    @staticmethod
+    def quantity(answer, path):
+        for key in path.split("."):
+            answer = answer[key]
+        return answer
 
     def value(self, case):
         """Ours and its CPU seconds."""
@@ -97,7 +108,7 @@ class Cases:
             return self.micro(case["run"])
         kind = "collective" if "collective" in case else "simulate"
         one = getattr(self, kind)
-        report = case.get("report", "busbw")
+        report = case.get("report", {"collective": "busbw", "simulate": "step.time_s"}[kind])
         begin = cpu()
         values = []
         for seed in range(1, case.get("seeds", 1) + 1):
@@ -109,6 +120,7 @@ class Cases:
         return over(values), cpu() - begin
 
 
+UNITS = {"": 1, "GiB": 2**30, "TB": 1e12}
 COMPARED = {"gain": lambda a, b: 100 * (a / b - 1), "loss": lambda a, b: 100 * (b / a - 1),
             "ratio": lambda a, b: a / b, "difference": lambda a, b: a - b}
 

@@ -194,8 +194,10 @@ struct RunForecast {
   std::optional<Seconds> between;       ///< mean time between interruptions of this job
   std::optional<Seconds> checkpoint_every;
   std::optional<Seconds> checkpoint_stall;
-  std::optional<double> meets_deadline;  ///< probability
-  Bytes checkpoint;                      ///< weights and optimizer states on disk
+  std::optional<double> meets_deadline;     ///< probability
+  std::optional<Seconds> checkpoint_write;  ///< to storage
+  std::optional<Seconds> checkpoint_read;   ///< from it
+  Bytes checkpoint;                         ///< weights and optimizer states on disk
 };
 
 /// Parts of a price; what the scenario has no price for stays absent.

@@ -73,13 +73,25 @@ struct CheckpointFacts {
   std::optional<Bytes> size;                     ///< absent: weights and optimizer states
   std::optional<BytesPerSecond> read_bandwidth;  ///< aggregate of the job
   std::optional<Seconds> stall;                  ///< measured; absent: from size and rates
+  std::optional<int> writers;                    ///< processes; absent: a GPU for every part
+  std::optional<BytesPerSecond> writer_rate;     ///< of one of them
+  std::optional<double> slowdown;                ///< of steps while one is written beside them
+  std::optional<BytesPerSecond> local_write;     ///< of a host's own storage, written first
+  std::optional<BytesPerSecond> local_read;
+  double local_share = 0.0;  ///< of interruptions after which that copy is loaded
 };
+
+/// Which NICs lead to storage: a network of its own, or those that gradients use.
+enum class StorageNetwork { own, compute };
+FORETRAIN_ENUM_NAMES(StorageNetwork, {StorageNetwork::own, "own"},
+                     {StorageNetwork::compute, "compute"});
 
 /// What the storage system and one host's way to it can do.
 struct StorageFacts {
   std::optional<BytesPerSecond> read;
   std::optional<BytesPerSecond> write;
   std::optional<BytesPerSecond> host_link;
+  StorageNetwork network = StorageNetwork::own;
 };
 
 struct EvaluationFacts {

@@ -111,7 +111,10 @@ std::vector<std::string> ramp_problems(const Job& job) {
 
 RunForecast forecast_run(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
   RunForecast run;
-  run.checkpoint = checkpoint_times(job).size;
+  const CheckpointTimes checkpoint = checkpoint_times(job);
+  run.checkpoint = checkpoint.size;
+  run.checkpoint_write = checkpoint.write;
+  run.checkpoint_read = checkpoint.read;
   run.tokens = job.training.tokens;
   if (!run.tokens) return run;
   const std::vector<std::string> problems = ramp_problems(job);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/row_statistics.hpp"
 #include "models/memory/memory.hpp"
@@ -65,6 +66,60 @@ double writers(const Job& job) {
   return job.parallel.zero > 0 ? gpus : gpus / job.parallel.data;
 }
 
+BytesPerSecond nics_of_host(const Job& job) {
+  const Link& nic = job.cluster.network.nic_link;
+  return nic.bandwidth * nic.achievable * static_cast<double>(job.cluster.host.nics);
+}
+
+/// From the hosts that write to storage and back. A link or process alone is no storage system:
+/// what it leads to must be known.
+void fill_storage_times(const Job& job, CheckpointTimes& times) {
+  const Operations& operations = job.operations;
+  const CheckpointFacts& facts = operations.checkpoint;
+  const StorageFacts& storage = operations.storage;
+  std::optional<BytesPerSecond> link = storage.host_link;
+  if (storage.network == StorageNetwork::compute) link = least({link, nics_of_host(job)});
+  if (link) *link *= times.hosts;
+  std::optional<BytesPerSecond> processes = facts.writer_rate;
+  if (processes) *processes *= facts.writers ? *facts.writers : writers(job);
+  if (operations.checkpoint_write_bandwidth || storage.write)
+    times.write = times.size /
+                  *least({operations.checkpoint_write_bandwidth, storage.write, link, processes});
+  if (facts.read_bandwidth || storage.read)
+    times.read = times.size / *least({facts.read_bandwidth, storage.read, link, processes});
+}
+
+void fill_stall(const Job& job, double parts, CheckpointTimes& times) {
+  const CheckpointFacts& facts = job.operations.checkpoint;
+  times.stall = facts.stall;
+  if (times.stall) return;
+  if (job.operations.checkpoint_mode == CheckpointMode::sync) {
+    times.stall = times.local_write ? times.local_write : times.write;
+    return;
+  }
+  const Link& pcie = job.cluster.host.pcie;
+  const double copies = facts.writers ? std::min<double>(parts, *facts.writers) : parts;
+  times.stall = pcie.bandwidth > BytesPerSecond{}
+                    ? times.size / copies / (pcie.bandwidth * pcie.achievable)
+                    : Seconds{};
+}
+
+/// Exchanges over NICs that nothing hides.
+Seconds exposed_between_hosts(const Job& job, const StepForecast& step) {
+  const ProcessGrid grid{job.parallel};
+  const auto leaves = [&](GroupKind kind) {
+    return grid.group(kind).on_hosts(job.cluster.packing()).span_hosts > 1;
+  };
+  const TimeBreakdown& parts = step.breakdown;
+  Seconds exposed;
+  if (leaves(GroupKind::data_context)) exposed += parts.data;
+  if (leaves(GroupKind::tensor)) exposed += parts.tensor;
+  if (leaves(GroupKind::context)) exposed += parts.context;
+  if (leaves(GroupKind::pipeline)) exposed += parts.pipeline;
+  if (job.model.moe && leaves(GroupKind::expert)) exposed += parts.expert;
+  return exposed;
+}
+
 class Reader {
  public:
   Reader(const Job& job, const StepForecast& step, std::vector<Warning>& warnings)
@@ -109,8 +164,7 @@ class Reader {
     }
     model_.detection = need(facts.detection, "operations.recovery.detection");
     model_.reschedule = need(facts.reschedule, "operations.recovery.reschedule");
-    model_.reload =
-        need(facts.reload ? facts.reload : times.read, "operations.checkpoint.read_bandwidth");
+    model_.reload = need(facts.reload ? facts.reload : times.reload, missing_reload(times));
   }
 
   void read_rest() {
@@ -152,26 +206,49 @@ class Reader {
 
   void read_checkpoint() {
     const CheckpointTimes times = checkpoint_times(job_);
-    const Seconds write = need(times.write, "operations.checkpoint.write_bandwidth");
-    const bool async = ops_.checkpoint_mode != CheckpointMode::sync;
+    need(times.write, "operations.checkpoint.write_bandwidth");
+    const double slowdown = checkpoint_slowdown(job_, times, step_);
     warn_of_mode(times);
-    model_.stall = times.stall.value_or(Seconds{});
-    model_.lag = async ? write : Seconds{};
+    warn_of_nics(times, slowdown);
+    // Steps go on beside the drain, slower: the rest of that time is as if training stood still.
+    model_.stall = times.stall.value_or(Seconds{}) + (1.0 - 1.0 / slowdown) * drain_of(times);
+    model_.lag = times.safe;
     model_.preempted_warned = ops_.preemption.notice && *ops_.preemption.notice >= model_.save();
     std::optional<Seconds> every = ops_.checkpoint_every;
     if (ops_.checkpoint.every_steps) every = step_.time * *ops_.checkpoint.every_steps;
     if (!ops_.checkpoint.optimal) {
       model_.every = need(every, "operations.checkpoint.every");
     } else if (missing_.empty()) {
-      model_.every = best_interval(model_, max(model_.lag, step_.time));
+      model_.every = best_interval(model_, max(times.behind, step_.time));
     }
-    if (!missing_.empty() || model_.every >= model_.lag) return;
+    if (!missing_.empty() || model_.every >= times.behind) return;
     warnings_.push_back({"checkpoint-too-slow",
                          fmt::format("a checkpoint takes longer to write ({:.0f} s) than the "
                                      "interval between two ({:.0f} s); they follow each other "
                                      "without a break",
-                                     model_.lag.value(), model_.every.value())});
-    model_.every = model_.lag;
+                                     times.behind.value(), model_.every.value())});
+    model_.every = times.behind;
+  }
+
+  /// Over the network while steps go on.
+  [[nodiscard]] static Seconds drain_of(const CheckpointTimes& times) {
+    return times.behind > Seconds{} ? times.write.value_or(Seconds{}) : Seconds{};
+  }
+
+  [[nodiscard]] const char* missing_reload(const CheckpointTimes& times) const {
+    return ops_.checkpoint.local_share > 0.0 && times.read ? "operations.checkpoint.local.read"
+                                                           : "operations.checkpoint.read_bandwidth";
+  }
+
+  void warn_of_nics(const CheckpointTimes& times, double slowdown) {
+    if (ops_.checkpoint.slowdown || slowdown == 1.0 || drain_of(times) == Seconds{}) return;
+    warnings_.push_back(
+        {"checkpoint-shares-nics",
+         fmt::format("a checkpoint drains for {:.3g} s over the NICs that gradients use: steps "
+                     "then take {:.3g} times as long, by exchanges that nothing hides; a "
+                     "disturbance of kind checkpoint plays it (--engine event), and "
+                     "operations.checkpoint.slowdown takes what it says",
+                     drain_of(times).value(), slowdown)});
   }
 
   /// Of a mode that is not stated the cheaper one is taken, and what the other costs is said.
@@ -220,33 +297,38 @@ std::optional<Seconds> time_between_interruptions(const Job& job, std::vector<Wa
 }
 
 CheckpointTimes checkpoint_times(const Job& job) {
-  const Operations& operations = job.operations;
+  const CheckpointFacts& facts = job.operations.checkpoint;
   CheckpointTimes times;
-  times.size = operations.checkpoint.size.value_or(checkpoint_size(job));
+  times.size = facts.size.value_or(checkpoint_size(job));
   const double parts = writers(job);
-  std::optional<BytesPerSecond> links;
-  if (operations.storage.host_link)
-    links = *operations.storage.host_link * std::ceil(parts / job.cluster.host.gpus);
-  const auto writing =
-      least({operations.checkpoint_write_bandwidth, operations.storage.write, links});
-  const auto reading =
-      least({operations.checkpoint.read_bandwidth, operations.storage.read, links});
-  // A link alone is no storage system: what it leads to must be known.
-  if (operations.checkpoint_write_bandwidth || operations.storage.write)
-    times.write = times.size / *writing;
-  if (operations.checkpoint.read_bandwidth || operations.storage.read)
-    times.read = times.size / *reading;
-  times.stall = operations.checkpoint.stall;
-  if (times.stall) return times;
-  if (operations.checkpoint_mode == CheckpointMode::sync) {
-    times.stall = times.write;
-  } else {
-    const Link& pcie = job.cluster.host.pcie;
-    times.stall = pcie.bandwidth > BytesPerSecond{}
-                      ? times.size / parts / (pcie.bandwidth * pcie.achievable)
-                      : Seconds{};
-  }
+  times.hosts = std::min(std::ceil(parts / job.cluster.host.gpus),
+                         static_cast<double>(facts.writers.value_or(job.cluster.gpus())));
+  fill_storage_times(job, times);
+  if (facts.local_write) times.local_write = times.size / (*facts.local_write * times.hosts);
+  if (facts.local_read) times.local_read = times.size / (*facts.local_read * times.hosts);
+  fill_stall(job, parts, times);
+  const bool async = job.operations.checkpoint_mode != CheckpointMode::sync;
+  const Seconds drain = times.write.value_or(Seconds{});
+  const Seconds local = async ? times.local_write.value_or(Seconds{}) : Seconds{};
+  const bool later = async || times.local_write;
+  times.behind = later ? local + drain : Seconds{};
+  times.safe = later ? local + drain * (1.0 - facts.local_share) : Seconds{};
+  if (facts.local_share == 0.0)
+    times.reload = times.read;
+  else if (times.read && times.local_read)
+    times.reload = facts.local_share * *times.local_read + (1.0 - facts.local_share) * *times.read;
   return times;
+}
+
+double checkpoint_slowdown(const Job& job, const CheckpointTimes& times, const StepForecast& step) {
+  const Operations& operations = job.operations;
+  if (operations.checkpoint.slowdown) return *operations.checkpoint.slowdown;
+  if (operations.storage.network == StorageNetwork::own || !times.write ||
+      !(*times.write > Seconds{}))
+    return 1.0;
+  constexpr double most = 0.99;  // of the NICs: steps go on
+  const double used = std::min(most, times.size / *times.write / (nics_of_host(job) * times.hosts));
+  return 1.0 + exposed_between_hosts(job, step) / step.time * used / (1.0 - used);
 }
 
 RunInputs run_model(const Job& job, const StepForecast& step, Seconds ideal,

@@ -20,16 +20,30 @@ namespace foretrain {
 /// What bounds writing or reading a checkpoint.
 struct CheckpointTimes {
   Bytes size;
-  std::optional<Seconds> write;  ///< to storage
-  std::optional<Seconds> read;
+  double hosts = 1.0;                  ///< that write
+  std::optional<Seconds> write;        ///< to storage
+  std::optional<Seconds> read;         ///< from it
+  std::optional<Seconds> local_write;  ///< to hosts' own storage, which drains to the other
+  std::optional<Seconds> local_read;
   std::optional<Seconds> stall;  ///< that training stands still
+  Seconds behind;                ///< after the stall, until it is written everywhere
+  /// After the stall, until a restart can load it: the copy at the hosts serves a part of them.
+  Seconds safe;
+  std::optional<Seconds> reload;  ///< in the mean over both copies
 };
 
-/// Rates are the least of what the scenario says of the job, the storage system and the links of
-/// the hosts that take part: all of them with a sharded optimizer, else one replica's. An
-/// asynchronous checkpoint stalls for the copy to host memory over PCIe unless a stall was
-/// measured.
+/// Rates are the least of what the scenario says of the job, the storage system, the processes that
+/// write and the links of their hosts: all GPUs with a sharded optimizer, else one replica's. Over
+/// the compute network a host's link is its NICs. An asynchronous checkpoint stalls for the copy to
+/// host memory over PCIe unless a stall was measured; one that hosts' own storage takes first
+/// stalls for that, where it is synchronous, and drains afterwards.
 [[nodiscard]] CheckpointTimes checkpoint_times(const Job& job);
+
+/// How many times as long steps take while a checkpoint is written beside them: as the scenario
+/// says, else 1 on a network of its own, else exchanges between hosts that nothing hides get what
+/// the checkpoint leaves of the NICs. The event engine plays it (DisturbanceKind::checkpoint).
+[[nodiscard]] double checkpoint_slowdown(const Job& job, const CheckpointTimes& times,
+                                         const StepForecast& step);
 
 /// The scenario's operations as random processes.
 struct RunInputs {

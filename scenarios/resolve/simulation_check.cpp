@@ -56,6 +56,9 @@ class DisturbanceChecker {
       case DisturbanceKind::background:
         check_background(at);
         return;
+      case DisturbanceKind::checkpoint:
+        check_checkpoint(at);
+        return;
       case DisturbanceKind::nic_flap:
         check_name(at, NodeKind::nic, "nic-flap takes a NIC, as in nic0.0");
         return;
@@ -91,6 +94,20 @@ class DisturbanceChecker {
     const auto to = host_at(at + ".to");
     if (from && to && *from == *to)
       report(at + ".to", "is the host that sends; traffic within a host is not on the fabric");
+  }
+
+  void check_checkpoint(const std::string& at) {
+    const auto first = host_at(at + ".target");
+    const auto last = values_.has(at + ".to") ? host_at(at + ".to") : first;
+    if (!first || !last) return;
+    if (*last < *first)
+      report(at + ".to", "is before target; write the first host that stores there");
+    for (int host = *first; host <= *last; ++host)
+      if (hosts_of_job_.count(host) > 0)
+        return report(at + ".target",
+                      fmt::format("the job trains on host{}; give the fabric hosts that store "
+                                  "beside its own (cluster.fabric.hosts)",
+                                  host));
   }
 
   void unknown(const std::string& path, const Infeasible& reason) {

@@ -48,6 +48,36 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
                         "background; left out, async with a warning that has the cost of sync.",
                 .example = "async"},
                &Operations::checkpoint_mode),
+      left_out(kind::integer("operations.checkpoint.writers",
+                             "Processes that write or read one at once; left out, every GPU with "
+                             "a part of it.",
+                             "64", 1),
+               &Operations::checkpoint, &CheckpointFacts::writers),
+      left_out(kind::positive("operations.checkpoint.writer_rate", Dimension::bandwidth,
+                              "What one of them writes or reads.", "2 GB/s"),
+               &Operations::checkpoint, &CheckpointFacts::writer_rate),
+      left_out({.path = "operations.checkpoint.slowdown",
+                .kind = FieldKind::number,
+                .help = "How many times as long steps take while one is written beside them; left "
+                        "out, 1 on a storage network of its own, else from what it leaves of the "
+                        "NICs.",
+                .example = "1.05",
+                .min = 1},
+               &Operations::checkpoint, &CheckpointFacts::slowdown),
+      group<Operations>("operations.checkpoint.local",
+                        "Storage of every host, or a burst buffer, that a checkpoint is written to "
+                        "first; it drains from there."),
+      left_out(kind::positive("operations.checkpoint.local.write", Dimension::bandwidth,
+                              "One host's, to it.", "20 GB/s"),
+               &Operations::checkpoint, &CheckpointFacts::local_write),
+      left_out(kind::positive("operations.checkpoint.local.read", Dimension::bandwidth,
+                              "One host's, from it.", "40 GB/s"),
+               &Operations::checkpoint, &CheckpointFacts::local_read),
+      left_out(kind::share("operations.checkpoint.local.share",
+                           "Part of the interruptions after which that copy is loaded; left out, "
+                           "none.",
+                           "0.8"),
+               &Operations::checkpoint, &CheckpointFacts::local_share),
       group<Operations>("operations.storage", "What checkpoints and training data share."),
       left_out(kind::positive("operations.storage.read", Dimension::bandwidth,
                               "Of the storage system.", "2 TB/s"),
@@ -58,6 +88,11 @@ std::vector<SectionKey<Operations>> checkpoint_keys() {
       left_out(kind::positive("operations.storage.host_link", Dimension::bandwidth,
                               "One host's way to storage, per direction.", "25 GB/s"),
                &Operations::storage, &StorageFacts::host_link),
+      with_default({.path = "operations.storage.network",
+                    .help = "Which NICs lead to it: a network of its own, or those that gradients "
+                            "use (compute).",
+                    .example = "own"},
+                   &Operations::storage, &StorageFacts::network),
   };
 }
 

@@ -22,8 +22,9 @@ bool loses_links(DisturbanceKind kind) {
          kind == DisturbanceKind::nic_flap;
 }
 
-bool names_host(DisturbanceKind kind) {
-  return kind == DisturbanceKind::straggler || kind == DisturbanceKind::background;
+/// Traffic that is not the step's.
+bool sends(DisturbanceKind kind) {
+  return kind == DisturbanceKind::background || kind == DisturbanceKind::checkpoint;
 }
 
 /// "12" or "host12"; -1 for anything else.
@@ -88,11 +89,13 @@ bool active(const Disturbance& what, Seconds now) {
 std::optional<Infeasible> refuse_disturbances(const Fabric& fabric, const Simulation& simulation) {
   for (const Disturbance& what : simulation.disturbances) {
     if (auto refused = refuse_numbers(what)) return refused;
-    if (names_host(what.kind)) {
+    if (names_hosts(what.kind)) {
       if (auto refused = refuse_host(fabric, what.target)) return refused;
-      if (what.kind != DisturbanceKind::background) continue;
+      if (!sends(what.kind) || (what.kind == DisturbanceKind::checkpoint && what.to.empty()))
+        continue;
       if (auto refused = refuse_host(fabric, what.to)) return refused;
-      if (host_number(what.to) == host_number(what.target))
+      if (what.kind == DisturbanceKind::background &&
+          host_number(what.to) == host_number(what.target))
         return refusal("background traffic from host " + what.target + " to itself",
                        "name two hosts");
     } else if (const auto lost = failed_links(fabric, {what.target});
@@ -110,9 +113,11 @@ bool disturbs_network(const Simulation& simulation) {
 }
 
 NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
-                                         const std::vector<double>& capacity, StepTraffic& traffic)
+                                         CheckpointDrain drain, const std::vector<double>& capacity,
+                                         StepTraffic& traffic)
     : fabric_{fabric},
       simulation_{simulation},
+      drain_{std::move(drain)},
       capacity_{capacity},
       traffic_{traffic},
       losses_(index(fabric.links())),
@@ -123,7 +128,7 @@ NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation&
     Switch one;
     one.what = &what;
     one.next = what.from;
-    if (!names_host(what.kind)) one.links = std::get<LinkSet>(failed_links(fabric, {what.target}));
+    if (!names_hosts(what.kind)) one.links = std::get<LinkSet>(failed_links(fabric, {what.target}));
     switches_.push_back(std::move(one));
   }
 }
@@ -149,44 +154,62 @@ void NetworkDisturbances::set_links(const Switch& one, FlowSimulation& simulatio
   }
 }
 
-/// Other jobs use all NICs of a host alike.
-void NetworkDisturbances::start_background(Switch& one, FlowSimulation& simulation) {
+/// All NICs of a host are used alike: another job's from one host to another, a checkpoint's from
+/// every host of the job to those that store, in turn.
+std::vector<NetworkDisturbances::Stream> NetworkDisturbances::streams_of(
+    const Disturbance& what) const {
   const HostShape& host = fabric_.spec.host;
-  const int from = host_number(one.what->target) * host.gpus;
-  const int to = host_number(one.what->to) * host.gpus;
-  const int flows = std::max(1, std::min(host.nics, host.gpus));
-  one.flows.assign(index(flows), FlowHandle{});
-  one.routes.assign(index(flows), {});
+  const int nics = std::max(1, std::min(host.nics, host.gpus));
+  const bool background = what.kind == DisturbanceKind::background;
+  const int first = host_number(background ? what.to : what.target);
+  const int stores = background || what.to.empty() ? 1 : host_number(what.to) - first + 1;
+  const std::vector<int> senders =
+      background ? std::vector<int>{host_number(what.target)} : drain_.hosts;
+  const double flows = static_cast<double>(senders.size()) * nics;
+  const BytesPerSecond rate = (what.rate > BytesPerSecond{} ? what.rate : drain_.rate) / flows;
+  const Bytes bytes = background ? rate * Seconds{endless} : drain_.bytes / flows;
+  std::vector<Stream> streams;
+  for (std::size_t i = 0; i < senders.size(); ++i)
+    for (int nic = 0; nic < nics; ++nic) {
+      const int gpu = nic * host.gpus / nics;
+      const int to = first + static_cast<int>(i) % stores;
+      streams.push_back({senders[i] * host.gpus + gpu, to * host.gpus + gpu, rate, bytes, {}, {}});
+    }
+  return streams;
+}
+
+void NetworkDisturbances::start_streams(Switch& one, FlowSimulation& simulation) {
   RouteChoice choice;
   choice.seed = simulation_.seed;
-  choice.flow = simulation_.connections;  // none of the job's own
+  choice.flow = flows_between_hosts(fabric_, RoutingKind::ecmp, simulation_.connections);
   choice.down = &down_;
-  for (int i = 0; i < flows; ++i) {
-    std::vector<LinkId>& links = one.routes[index(i)];
-    const int gpu = i * host.gpus / flows;
-    if (!route(fabric_, from + gpu, to + gpu, choice, links)) continue;  // it has to wait
+  for (Stream& stream : one.streams) {
+    if (stream.left <= Bytes{}) continue;
+    ++choice.flow;  // none of the job's own
+    if (!route(fabric_, stream.from, stream.to, choice, stream.way)) continue;  // it has to wait
     Flow flow;
-    for (const LinkId link : links) flow.route.push_back({static_cast<std::uint32_t>(link)});
-    flow.max_rate = one.what->rate / static_cast<double>(flows);
-    flow.bytes = flow.max_rate * Seconds{endless};
-    one.flows[index(i)] = simulation.start(flow, background_flow);
+    for (const LinkId link : stream.way) flow.route.push_back({static_cast<std::uint32_t>(link)});
+    flow.max_rate = stream.rate;
+    flow.bytes = stream.left;
+    stream.flow = simulation.start(flow, background_flow);
   }
 }
 
-void NetworkDisturbances::stop_background(Switch& one, FlowSimulation& simulation) {
-  for (std::size_t i = 0; i < one.flows.size(); ++i)
-    if (!one.routes[i].empty()) (void)simulation.stop(one.flows[i]);
-  one.flows.clear();
-  one.routes.clear();
+void NetworkDisturbances::stop_streams(Switch& one, FlowSimulation& simulation) {
+  for (Stream& stream : one.streams)
+    if (!stream.way.empty()) {
+      stream.left = simulation.stop(stream.flow);
+      stream.way.clear();
+    }
 }
 
 void NetworkDisturbances::change_routes(FlowSimulation& simulation) {
   const bool whole = std::none_of(down_.begin(), down_.end(), [](bool lost) { return lost; });
   traffic_.set_down(whole ? nullptr : &down_);
   for (Switch& one : switches_) {
-    if (one.what->kind != DisturbanceKind::background || !one.on) continue;
-    stop_background(one, simulation);
-    start_background(one, simulation);
+    if (!one.on) continue;
+    stop_streams(one, simulation);
+    start_streams(one, simulation);
   }
 }
 
@@ -200,12 +223,15 @@ void NetworkDisturbances::turn(Switch& one, FlowSimulation& simulation) {
   } else {
     one.next = what.kind == DisturbanceKind::nic_flap ? one.turned_on + what.period : never;
   }
-  if (what.kind != DisturbanceKind::background)
+  if (!sends(what.kind)) {
     set_links(one, simulation);
-  else if (one.on)
-    start_background(one, simulation);
-  else
-    stop_background(one, simulation);
+  } else if (one.on) {
+    one.streams = streams_of(what);
+    start_streams(one, simulation);
+  } else {
+    stop_streams(one, simulation);
+    one.streams.clear();
+  }
 }
 
 bool NetworkDisturbances::apply(FlowSimulation& simulation) {
@@ -220,7 +246,7 @@ bool NetworkDisturbances::apply(FlowSimulation& simulation) {
 }
 
 void NetworkDisturbances::finish(FlowSimulation& simulation) {
-  for (Switch& one : switches_) stop_background(one, simulation);
+  for (Switch& one : switches_) stop_streams(one, simulation);
 }
 
 Stragglers::Stragglers(const Fabric& fabric, const Simulation& simulation, const RankMap& ranks,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "models/forecast/path_forecast.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/run/run_model.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 #include "sim/step/internal/disturbances.hpp"
 #include "sim/step/internal/step_traffic.hpp"
@@ -216,6 +218,36 @@ void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
       " tasks can be: take simulation.unfold or the disturbances out");
 }
 
+/// Hosts that hold parts of a checkpoint, and what it is; nothing where the scenario does not say
+/// how fast storage is, which is refused before.
+CheckpointDrain drain_of(const PlacedJob& placed) {
+  const CheckpointTimes times = checkpoint_times(placed.job);
+  std::set<int> hosts;
+  for (const int gpu : placed.ranks.gpu) {
+    if (hosts.size() >= static_cast<std::size_t>(times.hosts)) break;
+    hosts.insert(gpu / placed.fabric.spec.host.gpus);
+  }
+  const BytesPerSecond rate = times.write ? times.size / *times.write : BytesPerSecond{};
+  return {{hosts.begin(), hosts.end()}, times.size, rate};
+}
+
+/// Why a checkpoint cannot be played.
+std::optional<Infeasible> refuse_drains(const Job& job) {
+  for (const Disturbance& what : job.simulation.disturbances) {
+    if (what.kind != DisturbanceKind::checkpoint) continue;
+    if (job.operations.storage.network == StorageNetwork::own)
+      return Infeasible{"unknown-disturbance", "operations.storage.network",
+                        "a checkpoint that travels over a storage network of its own meets no "
+                        "traffic of the step",
+                        "operations.storage.network: compute, or take the disturbance out"};
+    if (!checkpoint_times(job).write && what.rate <= BytesPerSecond{})
+      return Infeasible{"unknown-disturbance", "operations.storage.write",
+                        "how fast a checkpoint is written is not said",
+                        "give operations.storage.write, or a rate of the disturbance"};
+  }
+  return std::nullopt;
+}
+
 EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& placed,
                    const EventOptions& options, bool fold) {
   EventRun run;
@@ -243,7 +275,7 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   std::optional<NetworkDisturbances> disturbances;
   if (how.changing) {
     capacity = achievable_rates(placed.job, placed.fabric);
-    disturbances.emplace(placed.fabric, job.simulation, capacity, traffic);
+    disturbances.emplace(placed.fabric, job.simulation, drain_of(placed), capacity, traffic);
     replay_options.network_events = &*disturbances;
   }
   Replay played = replay(path.graph, traffic.network(), traffic, replay_options);
@@ -333,6 +365,7 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
   const Simulation& simulation = job.simulation;
   if (auto refused = refuse_on_fabric(job)) return *refused;
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
+  if (auto refused = refuse_drains(job)) return *refused;
   const auto placement =
       place_ranks(fabric, {job.parallel.gpus(), simulation.placement, simulation.seed,
                            simulation.occupied, job.cluster.segment_hosts()});

@@ -62,7 +62,8 @@ FabricSpec spec_of(const json& row) {
   FabricSpec spec;
   spec.hosts = row.value("hosts", 1);
   spec.host.gpus = row.value("gpus", 1);
-  spec.host.nics = row.value("nics", 1);
+  spec.host.ports = row.value("ports", 1);
+  spec.host.nics = row.value("nics", 1) * spec.host.ports;
   spec.host.gpu_link = spec.host.pcie = rate * 1e6;
   spec.host.nic = rate;
   if (kind == "mesh") {
@@ -71,8 +72,12 @@ FabricSpec spec_of(const json& row) {
   } else if (kind == "ring") {
     spec.network = ring_of(spec.hosts);
   } else {
-    spec.network = ClosShape{kind_of_network(kind), row.value("radix", 64),
-                             row.value("oversubscription", 1.0), 1.0, false};
+    spec.network = ClosShape{kind_of_network(kind),
+                             row.value("radix", 64),
+                             row.value("oversubscription", 1.0),
+                             1.0,
+                             false,
+                             row.value("joined_ports", false)};
   }
   return spec;
 }
@@ -137,10 +142,12 @@ std::vector<std::vector<LinkId>> ways_of(const Traffic& traffic, Pair pair, std:
   RouteChoice choice;
   choice.seed = seed;
   choice.load = load;
-  choice.rail_aware = !traffic.row.value("ports_by_hash", false);
   if (!traffic.down.empty()) choice.down = &traffic.down;
-  std::vector<std::vector<LinkId>> ways(index(traffic.row.value("connections", 1)));
+  const RoutingKind routing = from_name<RoutingKind>(traffic.row.value("routing", "ecmp")).value();
+  std::vector<std::vector<LinkId>> ways(
+      index(flows_between_hosts(traffic.fabric, routing, traffic.row.value("connections", 1))));
   for (auto& way : ways) {
+    if (routing == RoutingKind::spray) choice.uplink = spray_uplink(traffic.fabric, choice.flow);
     if (!route(traffic.fabric, pair.from, pair.to, choice, way))
       throw std::runtime_error("no way is left");
     ++choice.flow;
@@ -312,6 +319,28 @@ double cables(const json& row) {
   });
 }
 
+/// What arrives on the fuller port of a NIC over what arrives on the emptier, the most of all
+/// receivers of a permutation; a port that nothing arrives on counts as one flow.
+double port_imbalance(const json& row) {
+  const Traffic traffic{row};
+  return mean_over_seeds(row, [&](std::uint64_t seed) {
+    std::map<int, std::vector<double>> arrived;
+    for (const Pair pair : pairs_of(traffic, seed))
+      for (const auto& way : ways_of(traffic, pair, seed, nullptr))
+        for (const LinkId link : way) {
+          if (traffic.fabric.kind[index(link)] != LinkKind::nic || link % 2 == 0) continue;
+          auto& ports = arrived[pair.to];
+          ports.resize(2);
+          ports[index((link - traffic.fabric.first_nic_link) / 2 % 2)] += 1.0;
+        }
+    double most = 1.0;
+    for (const auto& [to, ports] : arrived)
+      most = std::max(most,
+                      std::max(ports[0], ports[1]) / std::max(1.0, std::min(ports[0], ports[1])));
+    return most;
+  });
+}
+
 /// Hosts that the largest network of so many tiers connects.
 double largest(const json& row) {
   const int tiers = row.at("tiers");
@@ -337,7 +366,11 @@ double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 
 json answer(const json& row) {
   static const std::map<std::string, double (*)(const json&)> measures{
-      {"flows", flows}, {"relay", relay}, {"cables", cables}, {"largest", largest}};
+      {"flows", flows},
+      {"relay", relay},
+      {"cables", cables},
+      {"largest", largest},
+      {"port imbalance", port_imbalance}};
   const double begin = cpu_seconds();
   const double value = measures.at(row.at("measure"))(row);
   return {{"value", value}, {"cpu_s", cpu_seconds() - begin}};

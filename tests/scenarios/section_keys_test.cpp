@@ -166,8 +166,9 @@ TEST_CASE("operations: what is written is read back, every key of it", "[scenari
       "true}\n"
       "  preemption: {every: 8 h, notice: 2 min, wait: 30 min}\n  queue: 6 h\n  deadline: 60 d\n"
       "  checkpoint: {every: 30 min, every_steps: 100, optimal: true, size: 1 TB, "
-      "write_bandwidth: 200 GB/s, read_bandwidth: 400 GB/s, stall: 5 s, mode: sync}\n"
-      "  storage: {read: 2 TB/s, write: 1 TB/s, host_link: 200 Gbit/s}\n"
+      "write_bandwidth: 200 GB/s, read_bandwidth: 400 GB/s, stall: 5 s, mode: sync, writers: 64, "
+      "writer_rate: 2 GB/s, slowdown: 1.05, local: {write: 20 GB/s, read: 40 GB/s, share: 0.8}}\n"
+      "  storage: {read: 2 TB/s, write: 1 TB/s, host_link: 200 Gbit/s, network: compute}\n"
       "  evaluation: {every_steps: 1000, pause: 3 min}\n"
       "  batch_ramp: [{global_batch: 256, tokens: 10 B}, {global_batch: 512, tokens: 20 B}]\n"
       "  data_loading: {workers: 4, tokens_per_worker: 500 k, bytes_per_token: 4}\n"
@@ -189,7 +190,8 @@ TEST_CASE("simulation: what is written is read back, every key of it", "[scenari
       "  disturbances: [{kind: link-down, target: \"leaf0-spine0\", from: 1 ms, lasts: 2 ms}, "
       "{kind: nic-flap, target: \"nic3.2\", lasts: 1 ms, period: 100 ms}, "
       "{kind: straggler, target: \"3\", factor: 0.8, jitter: 0.05}, "
-      "{kind: background, target: \"0\", to: \"9\", rate: 100 Gbit/s}]\n";
+      "{kind: background, target: \"0\", to: \"9\", rate: 100 Gbit/s}, "
+      "{kind: checkpoint, target: \"30\", to: \"31\"}]\n";
   check_says_all(simulation_keys(), text, "");
   CHECK(read_back(simulation_keys(), text) == text);
 }
@@ -220,6 +222,8 @@ TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios]
   network.oversubscription = 2.0;
   network.spine_oversubscription = 1.5;
   network.connected = 40;
+  network.nic_ports = 2;
+  network.planes = PortPlanes::joined;
   network.dragonfly = {9, 8, 4, 2, true};
   network.torus = {{8, 4}, BytesPerSecond{50e9}};
   network.irregular =

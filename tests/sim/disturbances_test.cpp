@@ -197,6 +197,45 @@ TEST_CASE("disturbances: another job's traffic takes its fair part of the NICs",
           Approx(alone.value()).epsilon(1e-12));
 }
 
+TEST_CASE("disturbances: a checkpoint over the NICs takes its part of them until it is written",
+          "[sim][disturbances]") {
+  Job job = eight_hosts();
+  job.cluster.network.connected = 16;  // eight hosts that store
+  job.operations.storage.network = StorageNetwork::compute;
+  job.operations.checkpoint.size = 1000.0 * TB;
+  Disturbance drain = of_kind(DisturbanceKind::checkpoint, "8");
+  drain.to = "15";
+  const Seconds alone = disturbed(job, {}).timeline.makespan;
+  // Without ZeRO one replica writes, host 0: a fifth of its NICs leaves four fifths of the ring's
+  // rate.
+  drain.rate = 0.2 * 8.0 * 0.98 * job.cluster.network.nic_link.bandwidth;
+  REQUIRE((disturbed(job, {drain}).timeline.makespan - alone) / reduction_of(job).wire ==
+          Approx(0.25).epsilon(0.02));
+  // The storage gives the same rate where the disturbance has none.
+  const Seconds slowed = disturbed(job, {drain}).timeline.makespan;
+  job.operations.storage.write = drain.rate;
+  drain.rate = {};
+  REQUIRE(disturbed(job, {drain}).timeline.makespan.value() ==
+          Approx(slowed.value()).epsilon(1e-9));
+  // Written before the gradients leave.
+  job.operations.checkpoint.size = 1.0 * GB;
+  REQUIRE(disturbed(job, {drain}).timeline.makespan.value() == Approx(alone.value()).epsilon(1e-9));
+}
+
+TEST_CASE("disturbances: a checkpoint meets nothing on a storage network of its own",
+          "[sim][disturbances]") {
+  Job job = eight_hosts();
+  job.cluster.network.connected = 9;
+  job.simulation.disturbances = {of_kind(DisturbanceKind::checkpoint, "8")};
+  const auto own = try_on(job, fabric_for(job));
+  REQUIRE(std::holds_alternative<Infeasible>(own));
+  REQUIRE(std::get<Infeasible>(own).key == "operations.storage.network");
+  job.operations.storage.network = StorageNetwork::compute;
+  const auto unknown = try_on(job, fabric_for(job));
+  REQUIRE(std::holds_alternative<Infeasible>(unknown));
+  REQUIRE(std::get<Infeasible>(unknown).key == "operations.storage.write");
+}
+
 TEST_CASE("disturbances: what names nothing or cuts ranks off is a reason, not a result",
           "[sim][disturbances]") {
   Job job = eight_hosts();

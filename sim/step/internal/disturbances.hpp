@@ -22,12 +22,19 @@ namespace foretrain {
 /// Whether anything but compute is disturbed.
 [[nodiscard]] bool disturbs_network(const Simulation& simulation);
 
+/// A checkpoint that is written while steps go on.
+struct CheckpointDrain {
+  std::vector<int> hosts;  ///< of the fabric, that write
+  Bytes bytes;             ///< of all of them
+  BytesPerSecond rate;     ///< of all of them
+};
+
 /// Losses, slow links and other jobs' traffic as they come and go.
 class NetworkDisturbances final : public NetworkEvents {
  public:
   /// @param capacity by link, undisturbed
   /// @pre refuse_disturbances() has nothing; all outlive this
-  NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
+  NetworkDisturbances(const Fabric& fabric, const Simulation& simulation, CheckpointDrain drain,
                       const std::vector<double>& capacity, StepTraffic& traffic);
 
   [[nodiscard]] Seconds next() override;
@@ -36,6 +43,15 @@ class NetworkDisturbances final : public NetworkEvents {
   void finish(FlowSimulation& simulation) override;
 
  private:
+  /// Bytes from one GPU of the fabric to another, while they are on the way.
+  struct Stream {
+    int from = 0, to = 0;
+    BytesPerSecond rate;
+    Bytes left;
+    FlowHandle flow;
+    std::vector<LinkId> way;  ///< empty: none, or waiting for one
+  };
+
   /// One disturbance, which is on or off.
   struct Switch {
     const Disturbance* what = nullptr;
@@ -43,18 +59,19 @@ class NetworkDisturbances final : public NetworkEvents {
     Seconds next;       ///< when it turns over
     Seconds turned_on;  ///< last
     bool on = false;
-    std::vector<FlowHandle> flows;  ///< background
-    std::vector<std::vector<LinkId>> routes;
+    std::vector<Stream> streams;  ///< background, checkpoint
   };
 
   void turn(Switch& one, FlowSimulation& simulation);
   void set_links(const Switch& one, FlowSimulation& simulation);
-  void start_background(Switch& one, FlowSimulation& simulation);
-  void stop_background(Switch& one, FlowSimulation& simulation);
+  [[nodiscard]] std::vector<Stream> streams_of(const Disturbance& what) const;
+  void start_streams(Switch& one, FlowSimulation& simulation);
+  void stop_streams(Switch& one, FlowSimulation& simulation);
   void change_routes(FlowSimulation& simulation);
 
   const Fabric& fabric_;
   const Simulation& simulation_;
+  CheckpointDrain drain_;
   const std::vector<double>& capacity_;
   StepTraffic& traffic_;
   std::vector<Switch> switches_;

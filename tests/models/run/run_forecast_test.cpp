@@ -147,6 +147,70 @@ TEST_CASE("run: a checkpoint is as fast as the least of its limits", "[models][r
   CHECK(checkpoint_times(job).stall->value() == Approx(size / 1024.0 / 32e9));
 }
 
+TEST_CASE("run: processes that write bound a checkpoint, and the hosts that they sit on",
+          "[models][run]") {
+  Job job = operated_job();
+  const double size = checkpoint_size(job).value();
+  job.operations.checkpoint.writer_rate = 0.1 * GBps;  // 1,024 GPUs
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 102.4e9));
+  job.operations.checkpoint.writers = 16;
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 1.6e9));
+  job.operations.storage.host_link = 0.05 * GBps;  // at most 16 hosts take part
+  CHECK(checkpoint_times(job).write->value() == Approx(size / 0.8e9));
+}
+
+TEST_CASE("run: a checkpoint that hosts' own storage takes first stalls for that, and drains",
+          "[models][run]") {
+  Job job = operated_job();
+  const double size = checkpoint_size(job).value();
+  CheckpointFacts& facts = job.operations.checkpoint;
+  facts.read_bandwidth = 400.0 * GBps;
+  facts.local_write = 10.0 * GBps;  // 128 hosts
+  facts.local_read = 20.0 * GBps;
+  facts.local_share = 0.75;
+  const CheckpointTimes sync = checkpoint_times(job);
+  CHECK(sync.stall->value() == Approx(size / 1.28e12));
+  CHECK(sync.behind.value() == Approx(size / 200e9));
+  CHECK(sync.safe.value() == Approx(0.25 * size / 200e9));
+  CHECK(sync.reload->value() == Approx(0.75 * size / 2.56e12 + 0.25 * size / 400e9));
+  job.operations.checkpoint_mode = CheckpointMode::async;
+  job.cluster.host.pcie.bandwidth = 64.0 * GBps;
+  job.cluster.host.pcie.achievable = 0.5;
+  const CheckpointTimes async = checkpoint_times(job);
+  CHECK(async.stall->value() == Approx(size / 1024.0 / 32e9));
+  CHECK(async.behind.value() == Approx(size / 1.28e12 + size / 200e9));
+  // Without the tier nothing of this is new.
+  facts = {};
+  facts.read_bandwidth = 400.0 * GBps;
+  CHECK(checkpoint_times(job).safe == checkpoint_times(job).write);
+  CHECK(checkpoint_times(job).reload == checkpoint_times(job).read);
+}
+
+TEST_CASE("run: a checkpoint over the compute network slows steps by what it takes of the NICs",
+          "[models][run]") {
+  Job job = operated_job();
+  job.operations.checkpoint_mode = CheckpointMode::async;
+  job.operations.checkpoint_write_bandwidth = 10.0 * TBps;
+  job.cluster.host.nics = 8;
+  job.cluster.network.nic_link.bandwidth = 50.0 * GBps;
+  job.cluster.network.nic_link.achievable = 1.0;
+  CHECK(checkpoint_slowdown(job, checkpoint_times(job), five_seconds()) == 1.0);
+  job.operations.storage.network = StorageNetwork::compute;
+  // 10 of 51.2 TB/s; one of five seconds is an exchange of gradients that nothing hides.
+  const double used = 10.0 / 51.2;
+  const double slow = 1.0 + 0.2 * used / (1.0 - used);
+  CHECK(checkpoint_slowdown(job, checkpoint_times(job), five_seconds()) == Approx(slow));
+  std::vector<Warning> warnings;
+  const RunForecast shared = forecast_run(job, five_seconds(), warnings);
+  CHECK(warned(warnings, "checkpoint-shares-nics"));
+  const CheckpointTimes times = checkpoint_times(job);
+  CHECK(shared.checkpoint_stall->value() ==
+        Approx(times.stall->value() + (1.0 - 1.0 / slow) * times.write->value()));
+  CHECK(*shared.checkpoint_write == *times.write);
+  job.operations.checkpoint.slowdown = 1.5;
+  CHECK(checkpoint_slowdown(job, times, five_seconds()) == 1.5);
+}
+
 TEST_CASE("run: a checkpoint mode that is not stated is told with both costs", "[models][run]") {
   Job job = operated_job();
   std::vector<Warning> stated;

@@ -65,8 +65,8 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
   CHECK(keys(j["run"]) == Names{"tokens", "steps", "ideal_s", "expected_s", "goodput", "p10_s",
                                 "p90_s", "p50_s", "scheduling_goodput", "runtime_goodput",
                                 "interruptions", "between_interruptions_s", "checkpoint_bytes",
-                                "checkpoint_every_s", "checkpoint_stall_s", "meets_deadline",
-                                "split"});
+                                "checkpoint_write_s", "checkpoint_read_s", "checkpoint_every_s",
+                                "checkpoint_stall_s", "meets_deadline", "split"});
   CHECK(keys(j["run"]["split"]) == Names{"steps_s", "evaluation_s", "checkpoints_s", "slow_s",
                                          "lost_s", "detection_s", "restart_s", "planned_s",
                                          "waiting_s"});
