@@ -131,6 +131,8 @@ struct StepForecast {
   Seconds low;   ///< 10th percentile
   Seconds high;  ///< 90th percentile
   TimeBreakdown breakdown;
+  /// Kernels of the optimizer, mean over the stages; breakdown.optimizer is what the step grows by.
+  Seconds updating;
 };
 
 /// FLOPs of one optimizer step over all GPUs.
@@ -232,6 +234,24 @@ struct CostForecast {
   CostEnd high;
 };
 
+/// What the machine draws over a step: models/run/README.md, "Power over time". At the meter, with
+/// what the scenario says of network and building; `low` and `high` are 10th and 90th percentile
+/// with what it does not say.
+struct PowerForecast {
+  Watts gpu;   ///< one GPU, mean over step and stages
+  Watts host;  ///< one host with its GPUs, mean
+  Watts mean;
+  Watts low;
+  Watts high;
+  Watts peak;        ///< of a millisecond
+  Watts meter_peak;  ///< of a second, as meters see it
+  double peak_over_mean = 1.0;
+  WattsPerSecond ramp;     ///< largest change from one second to the next
+  Watts waiting;           ///< while every GPU waits for others
+  Watts swing;             ///< from a second's peak to waiting: a step that stops or starts
+  double coherence = 1.0;  ///< deviation of the sum over the sum of the hosts' deviations
+};
+
 /// A step's time with what follows from it.
 struct TimedStep {
   StepForecast step;
@@ -271,7 +291,8 @@ struct Prediction {
   std::optional<TimedStep> if_it_fit;
   RunForecast run;
   CostForecast cost;
-  std::vector<LinkUse> links;  ///< event engine only
+  std::optional<PowerForecast> power;  ///< filled by reports
+  std::vector<LinkUse> links;          ///< event engine only
   std::vector<Warning> warnings;
   Provenance device, kernels, collectives, stack;
   SoftwareYears software;

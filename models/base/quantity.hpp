@@ -91,6 +91,7 @@ using Dollars = Quantity<0, 0, 0, 0, 1>;
 using BytesPerSecond = Quantity<-1, 1>;
 using FlopPerSecond = Quantity<-1, 0, 1>;
 using Watts = Quantity<-1, 0, 0, 1>;
+using WattsPerSecond = Quantity<-2, 0, 0, 1>;
 using DollarsPerSecond = Quantity<-1, 0, 0, 0, 1>;
 
 // Units. Bits exist only here: 1 Gbps is 1e9 bit/s = 1.25e8 byte/s.

@@ -67,6 +67,7 @@ StepForecast path_step(const Job& job, const StageLayout& layout) {
   const StepForecast less = step_forecast(path_of(costs));
   for (const auto part : time_parts)
     step.breakdown.*part = continued(step.breakdown.*part, less.breakdown.*part, fold->times);
+  step.updating = continued(step.updating, less.updating, fold->times);
   step.time = step.breakdown.total();
   step.low = step.high = step.time;
   return step;

@@ -142,12 +142,16 @@ using DollarsPerJoule = Quantity<0, 0, 0, -1, 1>;
 
 struct PowerFacts {
   std::optional<DollarsPerJoule> electricity;
-  std::optional<double> pue;         ///< power at the meter over power of the machine
-  std::optional<Watts> host;         ///< one host without its GPUs
+  std::optional<double> pue;       ///< power at the meter over power of the machine
+  std::optional<Watts> host;       ///< one host without its GPUs, these under load
+  std::optional<Watts> host_idle;  ///< the same while its GPUs are idle
+  std::optional<int> hosts_per_rack;
   std::optional<Watts> network;      ///< switches and optics, per host
   std::optional<Watts> gpu_busy;     ///< replaces the device catalog's
   std::optional<Watts> gpu_waiting;  ///< replaces the device catalog's
   std::optional<Watts> gpu_idle;     ///< replaces the device catalog's
+  /// Power smoothing: the share of busy power that a GPU burns at least while steps run.
+  std::optional<double> floor;
   std::optional<double> carbon_kg_per_joule;
 };
 

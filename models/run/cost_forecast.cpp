@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "models/run/cost_range.hpp"
 #include "models/run/machine_power.hpp"
@@ -79,32 +77,32 @@ void add_up(CostForecast& cost) {
   cost.price = sum;
 }
 
-/// "; ... 1.5 to 3.3 times ...": what the machine and its building draw over what the GPUs do.
-std::string range_with_building(const Job& job) {
-  const double gpus = (job.cluster.host.device.power_limit * job.cluster.gpus()).value();
-  if (!(gpus > 0.0)) return "";
-  const bool said = job.operations.power.pue.has_value();
-  const PowerRange most = most_power(job);
-  return fmt::format("; facility power can reach {:.2g} to {:.2g} times GPU power",
-                     most.low.value() / gpus * (said ? 1.0 : least_pue),
-                     most.high.value() / gpus * (said ? 1.0 : most_pue));
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   const PowerFacts& facts = job.operations.power;
-  if (!gpu_power(job).waiting_known)
-    warnings.push_back({"energy-upper-bound",
-                        fmt::format("idle power of {} unknown: full board power assumed throughout",
-                                    job.cluster.host.device.name)});
-  std::string missing;
-  for (const auto& [known, key] :
-       std::array<std::pair<bool, const char*>, 3>{{{facts.host.has_value(), "host"},
-                                                    {facts.network.has_value(), "network"},
-                                                    {facts.pue.has_value(), "pue"}}})
-    if (!known) missing += std::string(missing.empty() ? "" : ", ") + "operations.power." + key;
+  const GpuPower gpu = gpu_power(job);
+  std::vector<std::string> estimated;
+  const std::string& device = job.cluster.host.device.name;
+  if (!gpu.busy_known) estimated.push_back("busy power of " + device);
+  if (!gpu.waiting_known) estimated.push_back("waiting power of " + device);
+  if (!facts.host) estimated.push_back("power of hosts (operations.power.host)");
+  if (!estimated.empty())
+    warnings.push_back({"energy-estimated", "unknown, estimated from what was measured elsewhere: " +
+                                               joined(estimated)});
+  std::vector<std::string> missing;
+  if (!facts.network) missing.emplace_back("operations.power.network");
+  if (!facts.pue) missing.emplace_back("operations.power.pue");
   if (!missing.empty())
-    warnings.push_back({"energy-incomplete", "energy leaves out what the scenario does not give: " +
-                                                 missing + range_with_building(job)});
+    warnings.push_back(
+        {"energy-incomplete",
+         fmt::format(
+             "energy leaves out what the scenario does not give: {}{}", joined(missing),
+             facts.pue ? "" : fmt::format("; PUE is usually {} to {}", least_pue, most_pue))});
 }
 
 }  // namespace

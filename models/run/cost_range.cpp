@@ -2,20 +2,15 @@
 #include "models/run/cost_range.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 
 #include "models/run/cost_forecast.hpp"
 #include "models/run/machine_power.hpp"
+#include "models/run/power_shares.hpp"
 
 namespace foretrain {
 namespace {
-
-// A node of eight H100 that trains language models was seen to draw 76 % of its rated power on the
-// average over demanding work (arXiv 2506.14551), at most 82 % (arXiv 2412.08602).
-constexpr double least_busy = 0.76;
-// Idle power of an H100 with memory held over its board power: the least that waiting can be.
-constexpr double least_waiting = 0.2;
 
 struct LogRange {
   double middle = 0.0;
@@ -26,29 +21,55 @@ LogRange log_range(double low, double high) {
   return {0.5 * std::log(low * high), 0.5 * std::log(high / low)};
 }
 
-/// Of what GPUs draw over what the forecast counts.
-LogRange gpu_range(const Job& job, double kernels) {
-  const GpuPower gpu = gpu_power(job);
-  if (!(gpu.busy > Watts{})) return {};
-  const Watts board = job.cluster.host.device.power_limit;
-  const Watts busy = gpu.busy_known ? gpu.busy : least_busy * gpu.busy;
-  const Watts waiting =
-      gpu.waiting_known ? gpu.waiting : min(gpu.waiting, least_waiting * max(board, gpu.busy));
-  const auto mean = [kernels](Watts while_busy, Watts while_waiting) {
-    return kernels * while_busy + (1.0 - kernels) * while_waiting;
-  };
-  return log_range(mean(busy, waiting) / mean(gpu.busy, gpu.waiting), 1.0);
+/// Middles multiply, halves of logarithms add as root of squares.
+RatioRange product(std::initializer_list<LogRange> parts) {
+  LogRange sum;
+  for (const LogRange& part : parts) {
+    sum.middle += part.middle;
+    sum.half = std::hypot(sum.half, part.half);
+  }
+  return {std::exp(sum.middle - sum.half), std::exp(sum.middle + sum.half)};
 }
 
-/// Of the whole machine over its GPUs, where the scenario does not say what hosts draw: not less
-/// than the leanest published host, not more than this one's maximum.
-LogRange host_range(const Job& job) {
-  if (job.operations.power.host) return {};
+/// A GPU of the machine with its share of the host, mean over a step.
+struct PowerShares {
+  Watts gpu;
+  Watts host;
+
+  [[nodiscard]] Watts total() const { return gpu + host; }
+};
+
+PowerShares shares_of(const Job& job, const StepForecast& step) {
+  const double gpus = job.cluster.host.gpus;
+  const Watts gpu = mean_power(gpu_power(job), step);
+  return {gpu, one_host(job, gpus * gpu) / gpus - gpu};
+}
+
+/// Of the machine, for what GPUs draw at least and at most where nobody measured them.
+LogRange gpu_range(const Job& job, const StepForecast& step, const PowerShares& one) {
+  const Watts board = job.cluster.host.device.power_limit;
+  const GpuPower gpu = gpu_power(job);
+  const auto mean = [&](double busy, double waiting) {
+    GpuPower end = gpu;
+    if (!gpu.busy_known) end.busy = busy * board;
+    if (!gpu.waiting_known) end.waiting = min(end.busy, waiting * max(board, gpu.busy));
+    end.memory = max(end.waiting, memory_share * end.busy);
+    return mean_power(end, step) + one.host;
+  };
+  return log_range(mean(least_busy_share, least_waiting_share) / one.total(),
+                   mean(1.0, most_waiting_share) / one.total());
+}
+
+/// Of the machine, where the scenario does not say what hosts draw: from the leanest host that was
+/// measured to the hungriest, no more than this one's published maximum.
+LogRange host_range(const Job& job, const PowerShares& one) {
+  if (host_power(job).known) return {};
   const Host& host = job.cluster.host;
-  const Watts gpus = host.device.power_limit * host.gpus;
-  double most = most_host_power;
-  if (host.power_limit > Watts{} && gpus > Watts{}) most = std::max(1.0, host.power_limit / gpus);
-  return log_range(std::min(least_host_power, most), most);
+  const Watts board = host.device.power_limit;
+  Watts most = most_host_share * board;
+  if (host.power_limit > Watts{}) most = min(most, host.power_limit / host.gpus - board);
+  const Watts least = min(one.host, least_host_share * board);
+  return log_range((one.gpu + least) / one.total(), (one.gpu + max(most, one.host)) / one.total());
 }
 
 LogRange building_range(const Job& job) {
@@ -68,15 +89,15 @@ CostEnd end_of(const CostForecast& cost, double time, double energy) {
 
 }  // namespace
 
+RatioRange machine_range(const Job& job, const StepForecast& step) {
+  const PowerShares one = shares_of(job, step);
+  if (!(one.total() > Watts{})) return {};
+  return product({gpu_range(job, step, one), host_range(job, one)});
+}
+
 RatioRange power_range(const Job& job, const StepForecast& step) {
-  const double kernels = kernel_share(step);
-  LogRange sum;
-  for (const LogRange& part :
-       std::array{gpu_range(job, kernels), host_range(job), building_range(job)}) {
-    sum.middle += part.middle;
-    sum.half = std::hypot(sum.half, part.half);
-  }
-  return {std::exp(sum.middle - sum.half), std::exp(sum.middle + sum.half)};
+  const RatioRange machine = machine_range(job, step);
+  return product({log_range(machine.low, machine.high), building_range(job)});
 }
 
 void set_cost_range(const Job& job, const StepForecast& step, double training, CostForecast& cost) {

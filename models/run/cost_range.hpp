@@ -16,6 +16,8 @@ struct RatioRange {
 /// board power, hosts and cooling where the scenario does not say them. models/run/README.md,
 /// "Energy".
 [[nodiscard]] RatioRange power_range(const Job& job, const StepForecast& step);
+/// The same of GPUs and hosts alone, without cooling.
+[[nodiscard]] RatioRange machine_range(const Job& job, const StepForecast& step);
 
 /// Both ends of what a run costs: the band of the step for as long as steps last, and for energy,
 /// carbon and electricity the range of the draw, as the root of squares of their logarithms.

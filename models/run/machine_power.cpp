@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/run/machine_power.hpp"
 
+#include <algorithm>
+
+#include "models/run/power_shares.hpp"
+
 namespace foretrain {
 namespace {
 
-Watts at_the_meter(const Job& job, Watts gpu) {
-  const PowerFacts& facts = job.operations.power;
-  const Watts per_host = facts.host.value_or(Watts{}) + facts.network.value_or(Watts{});
-  const Watts machine = static_cast<double>(job.cluster.gpus()) * gpu +
-                        static_cast<double>(job.cluster.hosts) * per_host;
-  return machine * facts.pue.value_or(1.0);
+Watts first_known(const std::optional<Watts>& said, Watts catalog, Watts otherwise) {
+  if (said) return *said;
+  return catalog > Watts{} ? catalog : otherwise;
 }
 
 }  // namespace
@@ -17,30 +18,59 @@ Watts at_the_meter(const Job& job, Watts gpu) {
 GpuPower gpu_power(const Job& job) {
   const Device& device = job.cluster.host.device;
   const PowerFacts& facts = job.operations.power;
-  const auto known = [](const std::optional<Watts>& said, Watts catalog) {
-    if (said) return *said;
-    return catalog;
-  };
-  GpuPower power{known(facts.gpu_busy, device.power_busy),
-                 known(facts.gpu_waiting, device.power_waiting),
-                 known(facts.gpu_idle, device.power_idle)};
-  power.busy_known = power.busy > Watts{};
-  power.waiting_known = power.waiting > Watts{};
-  if (power.busy <= Watts{}) power.busy = device.power_limit;
-  if (power.waiting <= Watts{}) power.waiting = power.busy;
-  if (power.idle <= Watts{}) power.idle = power.waiting;
+  const Watts board = device.power_limit;
+  GpuPower power;
+  power.busy = first_known(facts.gpu_busy, device.power_busy, busy_share * board);
+  power.waiting = min(power.busy, first_known(facts.gpu_waiting, device.power_waiting,
+                                              waiting_share * max(board, power.busy)));
+  power.idle = min(power.waiting, first_known(facts.gpu_idle, device.power_idle,
+                                              idle_share * max(board, power.busy)));
+  power.memory = max(power.waiting, memory_share * power.busy);
+  power.busy_known = facts.gpu_busy || device.power_busy > Watts{};
+  power.waiting_known = facts.gpu_waiting || device.power_waiting > Watts{};
+  const Watts floor = facts.floor.value_or(0.0) * power.busy;
+  power.waiting = max(power.waiting, floor);
+  power.memory = max(power.memory, floor);
   return power;
 }
 
-double kernel_share(const StepForecast& step) {
+HostPower host_power(const Job& job) {
+  const PowerFacts& facts = job.operations.power;
+  const Host& host = job.cluster.host;
+  const Watts gpus = host.gpus * host.device.power_limit;
+  Watts busy = host_share * gpus;
+  if (host.power_limit > gpus) busy = min(busy, host.power_limit - gpus);
+  busy = facts.host.value_or(busy);
+  return {facts.host_idle.value_or(idle_host_share * busy), busy, facts.host.has_value()};
+}
+
+Watts mean_power(const GpuPower& gpu, Seconds time, Seconds kernels, Seconds updating) {
+  return gpu.waiting + (kernels / time) * (gpu.busy - gpu.waiting) +
+         (updating / time) * (gpu.memory - gpu.waiting);
+}
+
+Watts mean_power(const GpuPower& gpu, const StepForecast& step) {
   const TimeBreakdown& parts = step.breakdown;
-  return (parts.compute + parts.recompute + parts.optimizer) / step.time;
+  return mean_power(gpu, step.time, parts.compute + parts.recompute, step.updating);
+}
+
+Watts one_host(const Job& job, Watts gpus) {
+  const GpuPower gpu = gpu_power(job);
+  const HostPower host = host_power(job);
+  const Watts span = job.cluster.host.gpus * (gpu.busy - gpu.idle);
+  if (!(span > Watts{})) return gpus + host.busy;
+  return gpus + host.idle +
+         ((gpus - job.cluster.host.gpus * gpu.idle) / span) * (host.busy - host.idle);
+}
+
+Watts at_the_meter(const Job& job, Watts gpu) {
+  const PowerFacts& facts = job.operations.power;
+  const Watts host = one_host(job, job.cluster.host.gpus * gpu) + facts.network.value_or(Watts{});
+  return facts.pue.value_or(1.0) * (job.cluster.hosts * host);
 }
 
 Watts training_power(const Job& job, const StepForecast& step) {
-  const GpuPower gpu = gpu_power(job);
-  const double kernels = kernel_share(step);
-  return at_the_meter(job, kernels * gpu.busy + (1.0 - kernels) * gpu.waiting);
+  return at_the_meter(job, mean_power(gpu_power(job), step));
 }
 
 PowerRange most_power(const Job& job) {

@@ -15,22 +15,41 @@ inline constexpr double most_host_power = 2.04;
 inline constexpr double least_pue = 1.1;
 inline constexpr double most_pue = 1.6;
 
-/// What a GPU draws: as the scenario says, else its catalog file, else its board power.
+/// What a GPU draws by what it does, and the rest of a host with it: as the scenario says, else the
+/// catalog, else shares of board power that were measured on others (models/run/README.md,
+/// "Energy"). The one table that energy and power over time are made from.
 struct GpuPower {
-  Watts busy;
-  Watts waiting;
-  Watts idle;
-  bool busy_known = false;  ///< more than board power is
+  Watts busy;     ///< kernels of passes
+  Watts memory;   ///< kernels that memory limits: the optimizer
+  Watts waiting;  ///< all else of a step: inside exchanges, for other stages, for the host
+  Watts idle;     ///< without work, memory held
+  bool busy_known = false;
   bool waiting_known = false;
 };
 [[nodiscard]] GpuPower gpu_power(const Job& job);
 
-/// Share of a step in which kernels run.
-[[nodiscard]] double kernel_share(const StepForecast& step);
+/// One host without its GPUs, while these are idle and while they run kernels.
+struct HostPower {
+  Watts idle;
+  Watts busy;
+  bool known = false;
+};
+[[nodiscard]] HostPower host_power(const Job& job);
 
-/// Mean draw of the whole machine at the meter while steps run: kernels at the device's busy power,
-/// everything else of the step at its waiting power, hosts and network as the scenario says, times
-/// PUE. A device whose draw nobody measured counts with its board power throughout.
+/// One GPU over a step that takes `time`, of which kernels of passes run for `kernels` and those of
+/// the optimizer for `updating`; everything else is waiting.
+[[nodiscard]] Watts mean_power(const GpuPower& gpu, Seconds time, Seconds kernels,
+                               Seconds updating);
+/// The same of a forecast, mean over the stages.
+[[nodiscard]] Watts mean_power(const GpuPower& gpu, const StepForecast& step);
+
+/// One host whose GPUs draw `gpus` together: its own draw follows theirs in a straight line.
+[[nodiscard]] Watts one_host(const Job& job, Watts gpus);
+
+/// The whole machine at the meter while its GPUs draw `gpu` each on the average.
+[[nodiscard]] Watts at_the_meter(const Job& job, Watts gpu);
+
+/// Mean draw of the whole machine at the meter while steps run.
 [[nodiscard]] Watts training_power(const Job& job, const StepForecast& step);
 
 /// The same while no step runs: restarts, queues, repairs.

@@ -15,7 +15,7 @@ enum class Cause { passes, transfers, data, optimizer, constant };
 
 Cause cause_of(const Task& task) {
   if (task.role == TaskRole::transfer) return Cause::transfers;
-  if (task.micro >= 0) return Cause::passes;  // with the exchanges inside passes
+  if (inside_pass(task)) return Cause::passes;
   switch (task.role) {
     case TaskRole::optimizer:
     case TaskRole::offload:
@@ -130,7 +130,14 @@ namespace {
 TimeParts mean_work(const TaskGraph& graph) {
   TimeParts sum;
   for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
-    if (cause_of(graph.tasks[id]) == Cause::passes) sum += graph.cost_of(id).parts;
+    if (inside_pass(graph.tasks[id])) sum += graph.cost_of(id).parts;
+  return 1.0 / graph.ranks * sum;
+}
+
+Seconds mean_update(const TaskGraph& graph) {
+  Seconds sum;
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id)
+    if (graph.tasks[id].role == TaskRole::optimizer) sum += graph.cost_of(id).duration;
   return 1.0 / graph.ranks * sum;
 }
 
@@ -145,6 +152,7 @@ StepForecast attribute(const TaskGraph& graph, const Timeline& timeline, double 
   };
   internal::StepSpans spans;
   spans.work = mean_work(graph);
+  spans.updating = mean_update(graph);
   spans.passes = until(Cause::passes);
   spans.transfers = until(Cause::transfers);
   spans.synchronised = until(Cause::data);

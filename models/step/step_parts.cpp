@@ -59,6 +59,7 @@ StepForecast forecast_of(const StepSpans& spans, double jitter, double release) 
   parts *= release;
   step.time = spans.all * (1.0 + jitter) * release;
   settle(parts, step.time);
+  step.updating = release * spans.updating;
   step.low = step.high = step.time;
   return step;
 }

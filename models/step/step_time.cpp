@@ -244,6 +244,12 @@ void leave_out_transfers(StepCosts& costs) {
   for (StageCosts& stage : costs.stages) stage.transfer = Seconds{};
 }
 
+Seconds mean_update(const StepCosts& costs) {
+  Seconds sum;
+  for (const StageCosts& stage : costs.stages) sum += stage.optimizer;
+  return 1.0 / static_cast<double>(costs.stages.size()) * sum;
+}
+
 /// From the first pass to the last: of all stages, or of the slowest one where they are staggered.
 Seconds pass_span(const StepCosts& costs, const Way& way) {
   Seconds longest;
@@ -279,6 +285,7 @@ StepForecast step_time(const StepCosts& costs) {
   leave_out_data(less);
   internal::StepSpans spans;
   spans.work = stage_work(costs).mean;
+  spans.updating = mean_update(costs);
   spans.transfers = pass_span(less, way);
   leave_out_transfers(less);
   spans.passes = pass_span(less, way);

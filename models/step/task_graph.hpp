@@ -83,6 +83,11 @@ struct Task {
   std::int32_t layer = -1;  ///< within the chunk, at layer detail
 };
 
+/// Whether a task is of a pass of a micro-batch, exchanges inside it included.
+[[nodiscard]] constexpr bool inside_pass(const Task& task) {
+  return task.micro >= 0 && task.role != TaskRole::transfer;
+}
+
 /// How far passes are taken apart.
 enum class Detail : std::uint8_t { pass, layer, op };
 FORETRAIN_ENUM_NAMES(Detail, {Detail::pass, "pass"}, {Detail::layer, "layer"},

@@ -38,9 +38,7 @@ std::vector<ForecastQuantity> cost_quantities() {
        "@cost.power_w @step.time_s", rests_on(device)},
       {"cost.power_w", "power", Measure::watts, at<&Prediction::cost, &CostForecast::power>,
        "Mean power at the meter while training, in watts.",
-       "(GPUs x (busy power x share of compute, recompute and optimizer in the step + waiting "
-       "power x the rest) + hosts x (host + network)) x PUE; board power where no draw was "
-       "measured",
+       "power.mean_w: hosts x (GPUs x power.gpu_w + host + network) x PUE",
        "cluster.host operations.power @step.breakdown.compute_s @step.time_s", rests_on(device)},
       {"cost.gpu_hours_low", "GPU-hours, 10th percentile", Measure::count,
        at<&Prediction::cost, &CostForecast::low, &CostEnd::gpu_hours>,

@@ -174,7 +174,7 @@ Quantities::Quantities(std::span<const StepPart> parts) {
   using namespace internal;
   for (auto& group :
        {head_quantities(), memory_quantities(), step_quantities(parts), efficiency_quantities(),
-        run_quantities(), cost_quantities(), tail_quantities()})
+        run_quantities(), cost_quantities(), power_quantities(), tail_quantities()})
     rows_.insert(rows_.end(), group.begin(), group.end());
 }
 

@@ -36,7 +36,9 @@ enum class Measure {
   dollars,
   kwh,
   kilograms,
-  watts
+  watts,
+  small_watts,  ///< of one GPU
+  watts_per_second
 };
 
 /// Nothing: unknown. Numbers that are not finite are unknown, too.

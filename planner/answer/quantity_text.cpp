@@ -42,6 +42,10 @@ std::string number_text(Measure measure, double number) {
       return energy_text(number * kWh);
     case Measure::watts:
       return significant_text(number / 1000.0) + " kW";
+    case Measure::small_watts:
+      return fixed_text(number, 0) + " W";
+    case Measure::watts_per_second:
+      return significant_text(number / 1000.0) + " kW/s";
   }
   return significant_text(number);
 }
@@ -71,6 +75,7 @@ Dimension dimension_of(Measure measure) {
     case Measure::dollars:
       return Dimension::money;
     case Measure::watts:
+    case Measure::small_watts:
       return Dimension::power;
     default:
       return Dimension::count;

@@ -14,6 +14,7 @@
 #include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/smallest_change.hpp"
+#include "planner/forecast/step_power.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/shell_word.hpp"
@@ -213,9 +214,10 @@ Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind 
   return report_on(scenario, forecast_job(scenario.job, convention, engine));
 }
 
-Report report_on(const Scenario& scenario, Prediction prediction) {
-  Report report{scenario, std::move(prediction), {}, {}};
+Report report_on(const Scenario& scenario, Prediction prediction, const StepPath* played) {
+  Report report{scenario, std::move(prediction), {}, {}, {}};
   fill_remedy(report);
+  add_power(played, report);
   add_percentiles(scenario.job, report.prediction);
   warn_of_unknowns(scenario.job, report.prediction);
   return report;

@@ -67,7 +67,8 @@ struct NullableGroup {
 constexpr std::array nullable_groups{
     NullableGroup{"memory", [](const Prediction& p) { return p.memory.has_value(); }},
     NullableGroup{"step", [](const Prediction& p) { return p.step.has_value(); }},
-    NullableGroup{"flops", [](const Prediction& p) { return p.flops.has_value(); }}};
+    NullableGroup{"flops", [](const Prediction& p) { return p.flops.has_value(); }},
+    NullableGroup{"power", [](const Prediction& p) { return p.power.has_value(); }}};
 
 std::string_view first_word(std::string_view path) { return path.substr(0, path.find('.')); }
 

@@ -33,7 +33,7 @@ FamilyBase base_of(const fs::path& file, const std::vector<fs::path>& catalogs) 
 }  // namespace
 
 bool known_early(std::string_view section) {
-  return section != "reasons" && section != "run" && section != "warnings";
+  return section != "reasons" && section != "run" && section != "power" && section != "warnings";
 }
 
 std::optional<std::string> section_json(const Prediction& prediction, std::string_view section) {

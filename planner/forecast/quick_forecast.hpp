@@ -21,7 +21,7 @@ namespace foretrain {
 [[nodiscard]] Prediction forecast_job(const Job& job, AttentionFlops convention, EngineKind engine);
 
 /// Whether this part of a forecast's JSON is the same before and after report_on() completes it:
-/// all but remedies, percentiles and warnings.
+/// all but remedies, percentiles, power and warnings.
 [[nodiscard]] bool known_early(std::string_view section);
 
 /// A top-level key of the JSON, with the values of report_json(), in one line; nothing for keys

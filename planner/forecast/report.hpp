@@ -7,6 +7,8 @@
 
 #include "models/base/prediction.hpp"
 #include "models/forecast/closed_form.hpp"
+#include "models/forecast/path_forecast.hpp"
+#include "models/run/power_levers.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -36,6 +38,7 @@ struct Report {
   Prediction prediction;
   std::vector<Change> changes;  ///< for plans that run out of memory, fastest first
   std::vector<BudgetVerdict> budget;
+  std::vector<PowerLever> power_levers;  ///< what limits of power cost; none without a step
 };
 
 /// Forecasts a scenario and completes the answer: a plan that runs out of memory gets the changes
@@ -47,7 +50,9 @@ struct Report {
                               EngineKind engine = EngineKind::closed_form);
 
 /// A report on a forecast that an engine has made; completed as evaluate() does.
-[[nodiscard]] Report report_on(const Scenario& scenario, Prediction prediction);
+/// @param played the step as an engine played it; null: its critical path
+[[nodiscard]] Report report_on(const Scenario& scenario, Prediction prediction,
+                               const StepPath* played = nullptr);
 
 /// The job, without its run, on GPUs that hold its plan; absent unless memory, and nothing else, is
 /// in the way.

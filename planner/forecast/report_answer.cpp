@@ -43,9 +43,9 @@ AnswerFacts facts_of(const SummaryLines& lines) {
 
 /// What the head does not say.
 SummaryLines other_answers(const Report& report) {
-  constexpr std::array<std::string_view, 9> said{
-      "Memory", "Step",           "MFU",           "HFU",       "Cost",
-      "Energy", "  at the meter", "Time to train", "  expected"};
+  constexpr std::array<std::string_view, 10> said{
+      "Memory", "Step",           "MFU",           "HFU",        "Cost",
+      "Energy", "  at the meter", "Time to train", "  expected", "Power"};
   SummaryLines lines = answer_lines(report);
   std::erase_if(lines, [&](const auto& line) {
     return std::find(said.begin(), said.end(), line.first) != said.end();
@@ -75,12 +75,31 @@ AnswerSection budget_section(const Report& report) {
   return section;
 }
 
-std::string energy_line(const CostForecast& cost) {
+std::string energy_line(const CostForecast& cost, const std::optional<PowerForecast>& power) {
   if (!cost.energy) return "";
   std::string text = cost.low.energy ? energy_range_text(cost) + " at the meter"
                                      : energy_text(*cost.energy) + ", GPUs alone";
   if (cost.power) text += ", " + significant_text(cost.power->value() / 1000.0) + " kW";
+  if (power) text += ", peak " + significant_text(power->peak.value() / 1000.0) + " kW";
   return text;
+}
+
+/// What measures against peaks and swings cost.
+AnswerSection power_section(const Report& report) {
+  AnswerTable table{{words_column("power"), number_column("step"), number_column("energy"),
+                     number_column("kernels"), number_column("waiting")}};
+  for (const PowerLever& lever : report.power_levers) {
+    const PowerLever& now = report.power_levers.front();
+    const bool first = &lever == &now;
+    const auto change = [&](double ratio) {
+      return first ? std::string("-") : fmt::format("{:+.1f} %", 100.0 * (ratio - 1.0));
+    };
+    table.add({lever.name, first ? seconds_text(now.step) : change(lever.step / now.step),
+               first ? energy_text(now.energy) : change(lever.energy / now.energy),
+               significant_text(lever.peak.value() / 1000.0) + " kW",
+               significant_text(lever.waiting.value() / 1000.0) + " kW"});
+  }
+  return {"What limits of power cost, in shares of a GPU's busy power", {std::move(table)}};
 }
 
 std::string unknown_line(const Prediction& p) {
@@ -126,7 +145,7 @@ void add_folded(const Report& report, Answer& answer) {
   facts.label_columns = label_columns;
   facts.folded = true;
   for (const auto& [label, text] :
-       {std::pair<const char*, std::string>{"Energy", energy_line(p.cost)},
+       {std::pair<const char*, std::string>{"Energy", energy_line(p.cost, p.power)},
         {"Unknown", unknown_line(p)},
         {"Constants", constants_line(p)},
         {"More", "--full: memory row by row, energy, warnings, sources"}})
@@ -178,6 +197,7 @@ void add_body(const Report& report, bool full, Answer& answer) {
   if (full) {
     answer.add("Where the run goes", run_table(p.run), AnswerPlace::pages);
     answer.add("What it costs", cost_table(p), AnswerPlace::pages);
+    if (!report.power_levers.empty()) answer.add(power_section(report));
   }
   answer.add(budget_section(report));
   if (!full) return add_folded(report, answer);

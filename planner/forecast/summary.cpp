@@ -146,6 +146,17 @@ void add_cost(const Report& report, SummaryLines& lines) {
   lines.emplace_back("  at the meter", text + ", hosts and cooling included");
 }
 
+void add_power_line(const Prediction& p, SummaryLines& lines) {
+  if (!p.power) return;
+  const PowerForecast& power = *p.power;
+  const auto kilowatts = [](Watts watts) { return significant_text(watts.value() / 1000.0); };
+  lines.emplace_back(
+      "Power", fmt::format("{} kW ({} to {}), peak {} kW, {} kW while GPUs wait, ramps {} kW/s",
+                           kilowatts(power.mean), kilowatts(power.low), kilowatts(power.high),
+                           kilowatts(power.peak), kilowatts(power.waiting),
+                           significant_text(power.ramp.value() / 1000.0)));
+}
+
 }  // namespace
 
 std::string losses_text(const RunSplit& split) {
@@ -292,6 +303,7 @@ SummaryLines answer_lines(const Report& report) {
   }
   add_run(p, lines);
   add_cost(report, lines);
+  add_power_line(report.prediction, lines);
   return lines;
 }
 

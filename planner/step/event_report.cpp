@@ -17,6 +17,10 @@
 
 namespace foretrain {
 
+StepPath played_path(const EventRun& run) {
+  return {run.graph, run.timeline, run.jitter, run.release};
+}
+
 EventReport evaluate_event(const Scenario& scenario, AttentionFlops convention,
                            const EventOptions& options) {
   Fabric fabric = fabric_of(scenario);
@@ -24,8 +28,10 @@ EventReport evaluate_event(const Scenario& scenario, AttentionFlops convention,
   if (const auto larger = on_larger_gpus(scenario.job, forecast.prediction))
     add_if_it_fit(event_forecast(*larger, fabric, convention, options).prediction,
                   forecast.prediction);
-  return {report_on(scenario, std::move(forecast.prediction)), std::move(fabric),
-          std::move(forecast.run)};
+  std::optional<StepPath> played;
+  if (forecast.run && !forecast.run->stopped) played = played_path(*forecast.run);
+  return {report_on(scenario, std::move(forecast.prediction), played ? &*played : nullptr),
+          std::move(fabric), std::move(forecast.run)};
 }
 
 std::string played_text(const EventReport& report) {

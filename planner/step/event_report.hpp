@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/forecast/path_forecast.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/step/trace.hpp"
 #include "planner/text/text_layout.hpp"
@@ -19,6 +20,9 @@ struct EventReport {
   Fabric fabric;
   std::optional<EventRun> run;  ///< absent where the plan cannot run
 };
+
+/// The step that was played, for pictures and its power.
+[[nodiscard]] StepPath played_path(const EventRun& run);
 
 /// Forecasts a scenario by playing its step on its fabric. The budget is not judged here.
 /// @throws UsageError where the fabric cannot be built

@@ -89,6 +89,19 @@ void add_time(Report& report) {
   p.cost.price = Dollars{*p.cost.gpu_hours * 2.5};
   p.cost.energy = 1.0e6 * kWh;
   p.cost.co2_kg = 4.0e5;
+  p.power = PowerForecast{};
+  p.power->gpu = Watts{640.0};
+  p.power->host = Watts{7.0e3};
+  p.power->mean = Watts{9.0e5};
+  p.power->low = Watts{8.5e5};
+  p.power->high = Watts{9.6e5};
+  p.power->peak = Watts{9.5e5};
+  p.power->meter_peak = Watts{9.4e5};
+  p.power->peak_over_mean = 9.5 / 9.0;
+  p.power->ramp = Watts{1.2e5} / Seconds{1.0};
+  p.power->waiting = Watts{5.5e5};
+  p.power->swing = Watts{3.9e5};
+  p.power->coherence = 0.8;
 }
 
 }  // namespace
@@ -153,6 +166,7 @@ Report out_of_memory() {
   p.efficiency.reset();
   p.run = {};
   p.cost = {};
+  p.power.reset();
   report.changes = {{{"parallel.tensor=16", "parallel.data=8"}, 60.0 * GiB, Seconds{5.0}},
                     {{"parallel.zero=3"}, 61.0 * GiB, std::nullopt}};
   return report;

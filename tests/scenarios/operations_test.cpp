@@ -87,6 +87,9 @@ TEST_CASE("operations: every key of all_keys.yaml reaches the job", "[scenarios]
   CHECK(o.power.electricity->value() == Approx(0.08 / 3.6e6));
   CHECK(o.power.pue == 1.2);
   CHECK(o.power.host == Watts{2200.0});
+  CHECK(o.power.host_idle == Watts{1900.0});
+  CHECK(o.power.hosts_per_rack == 4);
+  CHECK(o.power.floor == 0.7);
   CHECK(o.power.network == Watts{400.0});
   CHECK(o.power.gpu_busy == Watts{650.0});
   CHECK(o.power.gpu_waiting == Watts{300.0});

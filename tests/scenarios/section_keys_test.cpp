@@ -175,8 +175,9 @@ TEST_CASE("operations: what is written is read back, every key of it", "[scenari
       "  price: 2.5 USD/GPU-hour\n  prices_as_of: \"2026-11-01\"\n"
       "  owned: {gpu: 35 kUSD, network: 4 kUSD, storage: 1 kUSD, lifetime: 1460 d, "
       "utilisation: 0.85, staff: 3 MUSD/year, upkeep: 1 MUSD/year}\n"
-      "  power: {electricity: 80 USD/MWh, pue: 1.2, host: 2.2 kW, network: 400 W, "
-      "gpu_busy: 650 W, gpu_waiting: 300 W, gpu_idle: 120 W, carbon: 350 g/kWh}\n";
+      "  power: {electricity: 80 USD/MWh, pue: 1.2, host: 2.2 kW, host_idle: 1.9 kW, "
+      "hosts_per_rack: 4, network: 400 W, "
+      "gpu_busy: 650 W, gpu_waiting: 300 W, gpu_idle: 120 W, floor: 0.7, carbon: 350 g/kWh}\n";
   check_says_all(operations_keys(), text, "operations.interruptions.trace_file");
   const std::string again = read_back(operations_keys(), text);
   CHECK(again == text);

@@ -12,6 +12,7 @@ namespace foretrain::internal {
 /// stage that takes longest where stages are staggered. models/step/README.md, "Breakdown".
 struct StepSpans {
   TimeParts work;        ///< of a stage in its passes, mean over the stages
+  Seconds updating;      ///< of a stage in its optimizer, mean over the stages
   Seconds passes;        ///< transfers and traffic between data-parallel ranks take no time
   Seconds transfers;     ///< and transfers between stages
   Seconds synchronised;  ///< and gradients and weights between data-parallel ranks

@@ -67,5 +67,6 @@ QuantityValue at(const Prediction& prediction, std::size_t index) {
 [[nodiscard]] std::vector<ForecastQuantity> efficiency_quantities();
 [[nodiscard]] std::vector<ForecastQuantity> run_quantities();
 [[nodiscard]] std::vector<ForecastQuantity> cost_quantities();
+[[nodiscard]] std::vector<ForecastQuantity> power_quantities();
 
 }  // namespace foretrain::internal

@@ -106,7 +106,7 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   // Also where what a plan would take if it fit was being played.
   if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
   if (run && !run->stopped && views.wanted())
-    result.path = StepPath{run->graph, run->timeline, run->jitter, run->release};
+    result.path = played_path(*run);
   if (run && !run->stopped && !options.heat.empty())
     write_file(options.heat, heat_svg(result.event));
   return result;

@@ -188,6 +188,7 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --engine event --neighbour other.yaml\n"
       "  foretrain simulate run.yaml --gantt             the step as a chart\n"
       "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
+      "  foretrain simulate run.yaml --power power.csv   watts of GPU, host, rack and site\n"
       "  foretrain simulate --megatron pretrain_gpt.sh --gpus 64\n"
       "  foretrain simulate --hf config.json --set parallel.tensor=4\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"

@@ -10,6 +10,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/forecast/step_power.hpp"
 #include "planner/step/gantt.hpp"
 #include "planner/step/trace.hpp"
 #include "planner/text/format.hpp"
@@ -63,8 +64,13 @@ void add_step_view_options(CLI::App& app, StepViewOptions& options) {
   app.add_option("--trace", options.trace,
                  "Write the step's trace for ui.perfetto.dev; .json or .json.gz")
       ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--gantt", "--trace"});
-  app.add_option("--detail", options.detail, "Of chart and trace: pass, layer or operator")
+  app.add_option(
+         "--power", options.power,
+         "Write watts of GPU, host, rack and site over the step, every millisecond: .csv; or "
+         "draw them: .svg")
+      ->type_name("FILE");
+  guard_outputs(app, FileUse::report, {"--gantt", "--trace", "--power"});
+  app.add_option("--detail", options.detail, "Of these: pass, layer or operator")
       ->type_name("NAME");
 }
 
@@ -73,13 +79,14 @@ EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
   options.gantt = app.count("--gantt") > 0;
   if (!options.wanted()) {
     if (!options.detail.empty())
-      throw UsageError("--detail is for --gantt and --trace; the forecast is the same");
+      throw UsageError("--detail is for --gantt, --trace and --power; the forecast is the same");
     return engine.empty() ? EngineKind::closed_form : engine_value(engine);
   }
   if (!options.detail.empty()) (void)option_value<Detail>("--detail", options.detail);
   const EngineKind chosen = engine.empty() ? EngineKind::path : engine_value(engine);
   if (chosen == EngineKind::closed_form)
-    throw UsageError("--gantt and --trace show the task graph: they need --engine path or event");
+    throw UsageError(
+        "--gantt, --trace and --power show the task graph: they need --engine path or event");
   if (!options.svg.empty() && !options.svg.ends_with(".svg"))
     throw UsageError("--gantt " + in_quotes(options.svg) +
                      ": the picture is an SVG file, its name ends in .svg");
@@ -87,6 +94,9 @@ EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
       !options.trace.ends_with(".json.gz"))
     throw UsageError("--trace " + in_quotes(options.trace) +
                      ": the name of a trace ends in .json or .json.gz");
+  if (!options.power.empty() && !options.power.ends_with(".csv") &&
+      !options.power.ends_with(".svg"))
+    throw UsageError("--power " + in_quotes(options.power) + ": its name ends in .csv or .svg");
   if (options.text_chart() && other_form)
     throw UsageError(
         "--gantt without a file prints a chart in place of the report; name a file: x.svg");
@@ -119,6 +129,11 @@ std::string make_step_views(const Report& report, const StepPath& path,
       details += "; the step lasts " + rest;
     write_file(options.svg,
                gantt_svg(path.graph, path.timeline, {job.name + ": one optimizer step", details}));
+  }
+  if (!options.power.empty()) {
+    const PowerCourse course = step_power(job, path);
+    write_file(options.power,
+               options.power.ends_with(".csv") ? power_csv(course) : power_svg(course, job.name));
   }
   return options.text_chart() ? chart_page(report, path, style) : "";
 }

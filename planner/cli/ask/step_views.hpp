@@ -18,13 +18,14 @@ struct StepViewOptions {
   bool gantt = false;
   std::string svg;  ///< draw into this file; empty: a text chart takes the report's place
   std::string trace;
+  std::string power;   ///< write watts over time, or draw them, into this file
   std::string detail;  ///< empty: pass
 
-  [[nodiscard]] bool wanted() const { return gantt || !trace.empty(); }
+  [[nodiscard]] bool wanted() const { return gantt || !trace.empty() || !power.empty(); }
   [[nodiscard]] bool text_chart() const { return gantt && svg.empty(); }
 };
 
-/// Adds --gantt, --trace and --detail.
+/// Adds --gantt, --trace, --power and --detail.
 void add_step_view_options(CLI::App& app, StepViewOptions& options);
 
 /// After parsing: fills `gantt`, and checks what goes together. `engine` is what --engine said,

@@ -28,6 +28,7 @@ for out in x.yaml ./x.yaml link.yaml hard.yaml; do
 done
 reads simulate x.yaml --gantt x.svg
 reads simulate x.yaml --trace x.json
+reads simulate x.yaml --power x.svg
 reads simulate x.yaml --engine event --heat x.svg
 reads fit x.yaml --svg x.svg
 reads fit x.yaml --out x.yaml
@@ -99,6 +100,7 @@ twice a.json simulate x.yaml --json --out a.json
 twice a.csv simulate x.yaml --csv --out a.csv
 twice a.md simulate x.yaml --markdown --out a.md
 twice a.svg simulate x.yaml --gantt a.svg --json
+twice a.power.csv simulate x.yaml --power a.power.csv --json
 twice a.trace.json simulate x.yaml --trace a.trace.json --json
 twice a.json.gz simulate x.yaml --trace a.json.gz --json
 twice m.svg fit x.yaml --svg m.svg

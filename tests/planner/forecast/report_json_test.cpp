@@ -39,6 +39,7 @@ const Names top_level{"schema",
                       "model_tflops_per_gpu",
                       "run",
                       "cost",
+                      "power",
                       "links",
                       "warnings",
                       "provenance"};

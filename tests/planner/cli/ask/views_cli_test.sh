@@ -108,6 +108,14 @@ is_xml step.svg
 is_json step.json
 has step.svg "stage 7"
 has step.svg "critical path"
+run 0 simulate "$scenario" --power power.csv --json
+is_json out
+for part in peak_over_mean ramp_w_per_s waiting_w mean_w peak_w; do has out "\"$part\""; done
+has power.csv "time_s,gpu_w,host_w,rack_w,site_w"
+run 0 simulate "$scenario" --power power.svg --json
+is_xml power.svg
+run 2 simulate "$scenario" --power power.txt
+has err ".csv or .svg"
 run 0 simulate "$scenario" --detail layer --trace layers.json.gz
 gunzip -c layers.json.gz >layers.json || fail "not a gzip file"
 is_json layers.json
@@ -136,7 +144,9 @@ fi
 run 2 simulate "$scenario" --engine closed-form --gantt
 is_empty out
 has err "--engine path"
-run 0 simulate "$scenario" --engine event --gantt event.svg --trace event.json --json
+run 0 simulate "$scenario" --engine event --gantt event.svg --trace event.json \
+  --power event.csv --json
+has event.csv "0.001000,"
 has event.json '"engine":"event"'
 run 2 simulate "$scenario" --gantt --json
 has err "name a file"

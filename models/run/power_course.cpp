@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/run/power_course.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "models/base/require.hpp"
+#include "models/grid/process_grid.hpp"
+#include "models/run/cost_range.hpp"
+#include "models/run/power_shares.hpp"
+
+namespace foretrain {
+namespace {
+
+/// What a task adds to waiting: so much energy over its time.
+Joules added_energy(const Task& task, const TaskCost& cost, const GpuPower& power) {
+  if (inside_pass(task))
+    return (cost.parts.compute + cost.parts.recompute) * (power.busy - power.waiting);
+  if (task.role == TaskRole::optimizer) return cost.duration * (power.memory - power.waiting);
+  return Joules{};
+}
+
+/// Adds `energy`, spread evenly from `from` to `to`, to stretches of a step that repeats.
+void spread(Joules energy, Seconds from, Seconds to, Seconds sample, std::vector<Watts>& stage) {
+  const double count = static_cast<double>(stage.size());
+  const double first = from / sample;
+  const double last = to / sample;
+  for (double at = first; at < last;) {
+    const double next = std::min(last, std::floor(at) + 1.0);
+    const double place = std::fmod(std::floor(at), count);
+    const double share = (next - at) / (last - first);
+    stage[static_cast<std::size_t>(place)] += share * energy / sample;
+    at = next;
+  }
+}
+
+Watts mean_of(const std::vector<Watts>& values) {
+  return std::accumulate(values.begin(), values.end(), Watts{}) /
+         static_cast<double>(values.size());
+}
+
+Watts deviation_of(const std::vector<Watts>& values) {
+  const Watts mean = mean_of(values);
+  double sum = 0.0;
+  for (const Watts value : values) sum += std::pow((value - mean).value(), 2.0);
+  return Watts{std::sqrt(sum / static_cast<double>(values.size()))};
+}
+
+/// GPUs of every stage in a host: how the machine's hosts are made up.
+using StageCounts = std::vector<int>;
+
+StageCounts counts_of(const Job& job, const ProcessGrid& grid, int first_host, int hosts) {
+  StageCounts counts(static_cast<std::size_t>(job.parallel.pipeline));
+  const int gpus = job.cluster.host.gpus;
+  for (int rank = first_host * gpus; rank < (first_host + hosts) * gpus; ++rank)
+    ++counts[static_cast<std::size_t>(grid.place(rank).stage)];
+  return counts;
+}
+
+/// `hosts` hosts with these GPUs.
+std::vector<Watts> hosts_course(const Job& job, const GpuCourse& gpus, const StageCounts& counts,
+                                int hosts) {
+  std::vector<Watts> course(gpus.samples());
+  for (std::size_t i = 0; i < course.size(); ++i) {
+    Watts sum;
+    for (std::size_t s = 0; s < gpus.stages.size(); ++s) sum += counts[s] * gpus.stages[s][i];
+    course[i] = hosts * one_host(job, sum / static_cast<double>(hosts));
+  }
+  return course;
+}
+
+/// Hosts of a rack: as the scenario says, else those that NVLink joins.
+std::optional<int> rack_hosts(const Job& job) {
+  if (job.operations.power.hosts_per_rack)
+    return std::min(*job.operations.power.hosts_per_rack, job.cluster.hosts);
+  if (job.cluster.host.domain_hosts > 1) return job.cluster.segment_hosts();
+  return std::nullopt;
+}
+
+/// Deviation of the sum over the sum of the hosts' deviations: 1 where all move together.
+double coherence_of(const Job& job, const ProcessGrid& grid, const GpuCourse& gpus,
+                    const std::vector<Watts>& site) {
+  std::map<StageCounts, int> kinds;
+  for (int host = 0; host < job.cluster.hosts; ++host) ++kinds[counts_of(job, grid, host, 1)];
+  Watts sum;
+  for (const auto& [counts, number] : kinds)
+    sum += number * deviation_of(hosts_course(job, gpus, counts, 1));
+  const Watts together = deviation_of(site) / job.operations.power.pue.value_or(1.0);
+  return sum > Watts{} ? std::min(1.0, together / sum) : 1.0;
+}
+
+}  // namespace
+
+GpuCourse gpu_course(const TaskGraph& graph, const Timeline& timeline, double release, Seconds time,
+                     const GpuPower& power, Seconds resolution) {
+  FORETRAIN_REQUIRE(timeline.end.size() == graph.tasks.size() && time > Seconds{});
+  const double samples = std::max(1.0, std::ceil(time / resolution - 1e-9));
+  GpuCourse course;
+  course.sample = time / samples;
+  course.stages.assign(static_cast<std::size_t>(graph.ranks),
+                       std::vector<Watts>(static_cast<std::size_t>(samples), power.waiting));
+  for (std::uint32_t id = 0; id < graph.tasks.size(); ++id) {
+    const Task& task = graph.tasks[id];
+    const Joules energy = release * added_energy(task, graph.cost_of(id), power);
+    const Seconds from = release * timeline.start[id];
+    const Seconds to = release * timeline.end[id];
+    if (energy > Joules{} && to > from)
+      spread(energy, from, to, course.sample, course.stages[static_cast<std::size_t>(task.rank)]);
+  }
+  return course;
+}
+
+PowerCourse power_course(const Job& job, const GpuCourse& gpus) {
+  const ProcessGrid grid{job.parallel};
+  PowerCourse course;
+  course.sample = gpus.sample;
+  course.gpu = gpus.stages.front();
+  course.host = hosts_course(job, gpus, counts_of(job, grid, 0, 1), 1);
+  if (const auto hosts = rack_hosts(job))
+    course.rack = hosts_course(job, gpus, counts_of(job, grid, 0, *hosts), *hosts);
+  course.site.resize(gpus.samples());
+  for (std::size_t i = 0; i < course.site.size(); ++i) {
+    Watts sum;
+    for (const auto& stage : gpus.stages) sum += stage[i];
+    course.site[i] = at_the_meter(job, sum / static_cast<double>(gpus.stages.size()));
+  }
+  course.coherence = coherence_of(job, grid, gpus, course.site);
+  return course;
+}
+
+std::vector<Watts> seen_by_meter(const std::vector<Watts>& course, Seconds sample, Seconds window) {
+  const std::size_t count = course.size();
+  const double length = std::max(1.0, std::round(window / sample));
+  std::vector<Watts> until(count + 1);  // sums
+  std::partial_sum(course.begin(), course.end(), until.begin() + 1);
+  const double turns = std::floor(length / static_cast<double>(count));
+  const auto rest = static_cast<std::size_t>(length - turns * static_cast<double>(count));
+  std::vector<Watts> seen(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t end = i + rest;
+    const Watts part =
+        end <= count ? until[end] - until[i] : until[count] - until[i] + until[end - count];
+    seen[i] = (turns * until[count] + part) / length;
+  }
+  return seen;
+}
+
+PowerForecast power_forecast(const Job& job, const StepForecast& step, const PowerCourse& course) {
+  constexpr Seconds second{1.0};
+  PowerForecast power;
+  power.gpu = mean_power(gpu_power(job), step);
+  power.host = one_host(job, job.cluster.host.gpus * power.gpu);
+  power.mean = training_power(job, step);
+  const RatioRange range = machine_range(job, step);
+  const double middle = std::sqrt(range.low * range.high);
+  const double half = std::hypot(0.5 * std::log(range.high / range.low), known_power_error);
+  power.low = middle * std::exp(-half) * power.mean;
+  power.high = middle * std::exp(half) * power.mean;
+  power.peak = *std::max_element(course.site.begin(), course.site.end());
+  const std::vector<Watts> seen = seen_by_meter(course.site, course.sample, second);
+  power.meter_peak = *std::max_element(seen.begin(), seen.end());
+  power.peak_over_mean = power.peak / power.mean;
+  const auto later = static_cast<std::size_t>(std::round(second / course.sample));
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const Watts change = seen[(i + later) % seen.size()] - seen[i];
+    power.ramp = max(power.ramp, max(change, -change) / second);
+  }
+  power.waiting = at_the_meter(job, gpu_power(job).waiting);
+  power.swing = power.meter_peak - power.waiting;
+  power.coherence = course.coherence;
+  return power;
+}
+
+}  // namespace foretrain
