@@ -92,8 +92,9 @@ void tell_energy(const Job& job, std::vector<Warning>& warnings) {
   if (!gpu.waiting_known) estimated.push_back("waiting power of " + device);
   if (!facts.host) estimated.push_back("power of hosts (operations.power.host)");
   if (!estimated.empty())
-    warnings.push_back({"energy-estimated", "unknown, estimated from what was measured elsewhere: " +
-                                               joined(estimated)});
+    warnings.push_back(
+        {"energy-estimated",
+         "unknown, estimated from what was measured elsewhere: " + joined(estimated)});
   std::vector<std::string> missing;
   if (!facts.network) missing.emplace_back("operations.power.network");
   if (!facts.pue) missing.emplace_back("operations.power.pue");

@@ -54,6 +54,7 @@ LogRange gpu_range(const Job& job, const StepForecast& step, const PowerShares& 
     if (!gpu.busy_known) end.busy = busy * board;
     if (!gpu.waiting_known) end.waiting = min(end.busy, waiting * max(board, gpu.busy));
     end.memory = max(end.waiting, memory_share * end.busy);
+    end.exchange = max(end.waiting, exchange_share * end.busy);
     return mean_power(end, step) + one.host;
   };
   return log_range(mean(least_busy_share, least_waiting_share) / one.total(),

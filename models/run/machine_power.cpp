@@ -26,11 +26,12 @@ GpuPower gpu_power(const Job& job) {
   power.idle = min(power.waiting, first_known(facts.gpu_idle, device.power_idle,
                                               idle_share * max(board, power.busy)));
   power.memory = max(power.waiting, memory_share * power.busy);
+  power.exchange = max(power.waiting, exchange_share * power.busy);
   power.busy_known = facts.gpu_busy || device.power_busy > Watts{};
   power.waiting_known = facts.gpu_waiting || device.power_waiting > Watts{};
   const Watts floor = facts.floor.value_or(0.0) * power.busy;
-  power.waiting = max(power.waiting, floor);
-  power.memory = max(power.memory, floor);
+  power.gap = max(power.idle, floor);
+  for (Watts* draw : {&power.waiting, &power.memory, &power.exchange}) *draw = max(*draw, floor);
   return power;
 }
 
@@ -44,14 +45,18 @@ HostPower host_power(const Job& job) {
   return {facts.host_idle.value_or(idle_host_share * busy), busy, facts.host.has_value()};
 }
 
-Watts mean_power(const GpuPower& gpu, Seconds time, Seconds kernels, Seconds updating) {
-  return gpu.waiting + (kernels / time) * (gpu.busy - gpu.waiting) +
-         (updating / time) * (gpu.memory - gpu.waiting);
+Joules beyond_waiting(const GpuPower& gpu, const TimeParts& parts) {
+  return (parts.compute + parts.recompute) * (gpu.busy - gpu.waiting) +
+         (parts.tensor + parts.context + parts.expert) * (gpu.exchange - gpu.waiting) +
+         parts.launch * (gpu.gap - gpu.waiting);
 }
 
 Watts mean_power(const GpuPower& gpu, const StepForecast& step) {
   const TimeBreakdown& parts = step.breakdown;
-  return mean_power(gpu, step.time, parts.compute + parts.recompute, step.updating);
+  const TimeParts passes{parts.compute, parts.recompute, parts.tensor, parts.context,
+                         parts.expert,  Seconds{},       parts.launch};
+  return gpu.waiting +
+         (beyond_waiting(gpu, passes) + step.updating * (gpu.memory - gpu.waiting)) / step.time;
 }
 
 Watts one_host(const Job& job, Watts gpus) {

@@ -3,6 +3,7 @@
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
+#include "models/layers/pass_times.hpp"
 
 namespace foretrain {
 
@@ -19,10 +20,12 @@ inline constexpr double most_pue = 1.6;
 /// catalog, else shares of board power that were measured on others (models/run/README.md,
 /// "Energy"). The one table that energy and power over time are made from.
 struct GpuPower {
-  Watts busy;     ///< kernels of passes
-  Watts memory;   ///< kernels that memory limits: the optimizer
-  Watts waiting;  ///< all else of a step: inside exchanges, for other stages, for the host
-  Watts idle;     ///< without work, memory held
+  Watts busy;      ///< kernels of passes
+  Watts memory;    ///< kernels that memory limits: the optimizer
+  Watts exchange;  ///< exchanges of tensor, context and expert ranks inside passes
+  Watts waiting;   ///< all else of a step: for other stages and replicas, inside their exchanges
+  Watts gap;       ///< between kernels that the host launches too slowly
+  Watts idle;      ///< without work, memory held
   bool busy_known = false;
   bool waiting_known = false;
 };
@@ -36,11 +39,10 @@ struct HostPower {
 };
 [[nodiscard]] HostPower host_power(const Job& job);
 
-/// One GPU over a step that takes `time`, of which kernels of passes run for `kernels` and those of
-/// the optimizer for `updating`; everything else is waiting.
-[[nodiscard]] Watts mean_power(const GpuPower& gpu, Seconds time, Seconds kernels,
-                               Seconds updating);
-/// The same of a forecast, mean over the stages.
+/// What a GPU draws beyond waiting for the parts of a pass, launches less.
+[[nodiscard]] Joules beyond_waiting(const GpuPower& gpu, const TimeParts& parts);
+
+/// One GPU over a step, mean over the stages.
 [[nodiscard]] Watts mean_power(const GpuPower& gpu, const StepForecast& step);
 
 /// One host whose GPUs draw `gpus` together: its own draw follows theirs in a straight line.

@@ -14,11 +14,11 @@
 namespace foretrain {
 namespace {
 
-/// What a task adds to waiting: so much energy over its time.
+/// What a task draws beyond waiting, over its time.
 Joules added_energy(const Task& task, const TaskCost& cost, const GpuPower& power) {
-  if (inside_pass(task))
-    return (cost.parts.compute + cost.parts.recompute) * (power.busy - power.waiting);
+  if (inside_pass(task)) return beyond_waiting(power, cost.parts);
   if (task.role == TaskRole::optimizer) return cost.duration * (power.memory - power.waiting);
+  if (task.role == TaskRole::constant) return cost.duration * (power.gap - power.waiting);
   return Joules{};
 }
 
@@ -106,8 +106,12 @@ GpuCourse gpu_course(const TaskGraph& graph, const Timeline& timeline, double re
     const Joules energy = release * added_energy(task, graph.cost_of(id), power);
     const Seconds from = release * timeline.start[id];
     const Seconds to = release * timeline.end[id];
-    if (energy > Joules{} && to > from)
-      spread(energy, from, to, course.sample, course.stages[static_cast<std::size_t>(task.rank)]);
+    if (to <= from || energy == Joules{}) continue;
+    // Where stages meet, one task stands for all of them.
+    const bool all = task.role == TaskRole::constant && !graph.staggered;
+    for (std::size_t stage = 0; stage < course.stages.size(); ++stage)
+      if (all || stage == static_cast<std::size_t>(task.rank))
+        spread(energy, from, to, course.sample, course.stages[stage]);
   }
   return course;
 }

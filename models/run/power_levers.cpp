@@ -33,7 +33,7 @@ PowerLever cap_lever(Job job, StepForecast step, double cap) {
   const GpuPower gpu = gpu_power(job);
   GpuPower capped = gpu;
   capped.busy = max(gpu.waiting, cap * gpu.busy);
-  capped.memory = min(capped.busy, gpu.memory);
+  for (Watts* draw : {&capped.memory, &capped.exchange}) *draw = min(*draw, capped.busy);
   return {fmt::format("cap of {:.0f} %", 100.0 * cap), step.time,
           step.time * at_the_meter(job, mean_power(capped, step)), at_the_meter(job, capped.busy),
           at_the_meter(job, gpu.waiting)};

@@ -8,6 +8,7 @@
 #include "calibration/fit/band_fit.hpp"
 #include "calibration/validate/ablations.hpp"
 #include "calibration/validate/peer_errors.hpp"
+#include "calibration/validate/power_checks.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/evidence/left_out.hpp"
 #include "planner/evidence/validate.hpp"
@@ -20,6 +21,19 @@ namespace foretrain {
 [[nodiscard]] Answer ablations_answer(const std::vector<AblationCheck>& checks);
 /// {"summary": [...], "pairs": [...]}; a pair that cannot be judged has nulls and says why.
 [[nodiscard]] std::string ablations_json(const std::vector<AblationCheck>& checks);
+
+/// Measured power (calibration/measured/power.yaml) against forecasts.
+struct PowerStudy {
+  std::vector<PowerSeries> series;
+  std::vector<PowerCheck> checks;
+  std::vector<std::string> skipped;  ///< series that are no job, and why
+};
+/// @throws UsageError, ScenarioError
+[[nodiscard]] PowerStudy validate_power(const std::vector<std::filesystem::path>& catalogs);
+/// A line per measured number.
+[[nodiscard]] Answer power_answer(const PowerStudy& study);
+/// {"checks": [{"series", "quantity", "measured", "predicted", "fitted"}]}
+[[nodiscard]] std::string power_json(const PowerStudy& study);
 
 /// The shipped calibration/peers/errors.yaml with our errors of these step times.
 /// @throws UsageError when it cannot be read or no record belongs to a family, ScenarioError

@@ -10,6 +10,7 @@
 #include "planner/explain/catalog_text.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/report_answer.hpp"
+#include "planner/forecast/step_power.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/step/step_losses.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
@@ -81,6 +82,12 @@ SideWords side_words(const PageSide& side) {
     part->add(step_losses_section(step_losses(side.report)));
     part = &words.after;
   }
+  if (side.path && side.report.prediction.power)
+    words.after.add(
+        "Power over the step",
+        AnswerPicture{power_svg(step_power(scenario.job, *side.path), scenario.job.name),
+                      "Power of a GPU, a host and all at the meter over one step"},
+        AnswerPlace::pages);
   words.after.add("Assumptions", AnswerLine{"Every value, and the place that it comes from."},
                   AnswerPlace::screens);
   for (const bool catalog : {false, true}) words.after.add(values_section(scenario, catalog));

@@ -203,7 +203,7 @@ std::vector<SectionKey<Operations>> power_keys() {
                               "One host without its GPUs, these under load.", "2.2 kW"),
                &Operations::power, &PowerFacts::host),
       left_out(kind::positive("operations.power.host_idle", Dimension::power,
-                              "One host without its GPUs while these are idle; left out, 0.82 of "
+                              "One host without its GPUs while these are idle; left out, 0.87 of "
                               "what it draws under load.",
                               "1.9 kW"),
                &Operations::power, &PowerFacts::host_idle),

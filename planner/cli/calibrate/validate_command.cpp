@@ -156,7 +156,20 @@ int run_records(const ValidateOptions& options) {
   return view.check && delivered == exit_ok ? tell_check(*view.check) : delivered;
 }
 
+/// Power has measurements and runs of its own.
+int run_power(const ValidateOptions& options) {
+  if (options.names_records() || options.inference.asked() || options.check ||
+      !options.hidden.empty() || !options.left_out.empty() || options.draws() || options.skipped ||
+      !options.sources.empty() || !options.confidence.empty() || !options.measured.empty() ||
+      options.one_kind())
+    throw UsageError("--power takes the forms of output alone beside it");
+  const PowerStudy study = validate_power(own_roots(options.folders));
+  return deliver_evidence(options, {"power measured", [&] { return power_json(study); }},
+                          power_answer(study), next_accuracy);
+}
+
 int run_validate(const ValidateOptions& options) {
+  if (options.power) return run_power(options);
   if (options.inference.asked()) return run_inference(options);
   if (options.check && (!options.hidden.empty() || options.accuracy || !options.left_out.empty() ||
                         options.peers || options.only == name_of(ValidateOnly::memory)))
@@ -196,6 +209,13 @@ void add_views(CLI::App& app, ValidateOptions& options) {
       ->excludes("--peers")
       ->excludes("--accuracy")
       ->excludes("--figures");
+  app.add_flag("--power", options.power,
+               "Only watts of nodes and GPUs that train: measured and forecast")
+      ->excludes("--csv")
+      ->excludes("--ablations")
+      ->excludes("--peers")
+      ->excludes("--accuracy")
+      ->excludes("--figures");
   app.add_flag("--check", options.check,
                "Fail (4) where a measured step is outside of its forecast's band: your own runs "
                "after a new release of your framework, with --runs and --profiles");
@@ -221,6 +241,7 @@ constexpr const char* examples =
     "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
     "  foretrain validate --only time --peers\n"
     "  foretrain validate --ablations\n"
+    "  foretrain validate --power\n"
     "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a step outside, 130 interrupted.";
 
 }  // namespace

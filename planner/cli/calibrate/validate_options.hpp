@@ -50,6 +50,7 @@ struct ValidateOptions {
   bool figures = false;
   bool peers = false;
   bool ablations = false;
+  bool power = false;
   bool accuracy = false;
   bool check = false;
 

@@ -18,16 +18,19 @@ using namespace foretrain;
 
 namespace {
 
-const GpuPower table{Watts{700.0}, Watts{500.0}, Watts{300.0}, Watts{100.0}, true, true};
+const GpuPower table{Watts{700.0}, Watts{500.0}, Watts{600.0}, Watts{300.0},
+                     Watts{100.0}, Watts{100.0}, true,         true};
 
-/// One stage: a pass of 4 s, 3 s of them kernels, and an optimizer of 1 s from second 6 to 7.
+/// One stage: a pass of 4 s (2.5 s of kernels, 1 s of exchanges, half a second of launches), and an
+/// optimizer of 1 s from second 6 to 7.
 TaskGraph pass_and_update() {
   TaskGraph graph;
   graph.ranks = 1;
   TaskCost pass;
   pass.duration = Seconds{4.0};
   pass.parts.compute = Seconds{2.0};
-  pass.parts.recompute = Seconds{1.0};
+  pass.parts.recompute = Seconds{0.5};
+  pass.parts.launch = Seconds{0.5};
   pass.parts.tensor = Seconds{1.0};
   TaskCost update;
   update.duration = Seconds{1.0};
@@ -57,9 +60,9 @@ TEST_CASE("power: kernels, optimizer and waiting draw their own watts", "[models
   const GpuCourse course =
       gpu_course(pass_and_update(), times(), 1.0, Seconds{8.0}, table, Seconds{1.0});
   REQUIRE(course.samples() == 8);
+  // A pass draws (2.5 x 700 + 600 + 0.5 x 100) / 4 W.
   const double expected[] = {600.0, 600.0, 600.0, 600.0, 300.0, 300.0, 500.0, 300.0};
-  for (std::size_t i = 0; i < 8; ++i)
-    CHECK(course.stages[0][i].value() == Approx(expected[i]));  // 3 of 4 s of a pass are kernels
+  for (std::size_t i = 0; i < 8; ++i) CHECK(course.stages[0][i].value() == Approx(expected[i]));
 }
 
 TEST_CASE("power: stretches are no longer than asked and keep the step's energy",
@@ -68,8 +71,8 @@ TEST_CASE("power: stretches are no longer than asked and keep the step's energy"
       gpu_course(pass_and_update(), times(), 1.0, Seconds{8.0}, table, Seconds{0.3});
   CHECK(course.samples() == 27);
   CHECK(course.sample.value() * 27.0 == Approx(8.0));
-  // 3 s of kernels, 1 s of the optimizer, 4 s of waiting.
-  CHECK(mean_of(course.stages[0]).value() * 8.0 == Approx(3.0 * 700.0 + 500.0 + 4.0 * 300.0));
+  // 4 s of a pass, 1 s of the optimizer, 3 s of waiting.
+  CHECK(mean_of(course.stages[0]).value() * 8.0 == Approx(4.0 * 600.0 + 500.0 + 3.0 * 300.0));
 }
 
 TEST_CASE("power: what release adds stretches tasks, what stragglers add is waiting",
@@ -204,7 +207,7 @@ TEST_CASE("power: floors cost energy, caps time, and both lower what they are fo
   const PowerLever& now = levers[0];
   CHECK(now.energy.value() == Approx(4.0 * training_power(job, step).value()));
   CHECK(levers[3].step == now.step);                               // a floor of 0.9
-  const double fill = 1024.0 * 1.0 * (0.9 - 0.48 / 0.98) * 686.0;  // 1 s of waiting
+  const double fill = 1024.0 * 1.0 * (0.9 - 0.49 / 0.98) * 686.0;  // 1 s of waiting
   CHECK((levers[3].energy - now.energy).value() > fill);           // and what hosts add
   CHECK((levers[3].energy - now.energy).value() < 1.2 * fill);
   CHECK(levers[6].step.value() == Approx(4.0 * std::sqrt(1.0 / 0.7)));
