@@ -39,6 +39,8 @@ const std::vector<RunRecord>& newest_runs() {
 std::vector<RunRecord> all_shipped_runs() {
   std::vector<RunRecord> records = shipped_runs();
   records.insert(records.end(), newest_runs().begin(), newest_runs().end());
+  for (const char* file : {"runs_released.yaml", "runs_more.yaml"})
+    for (RunRecord& record : runs_in(file)) records.push_back(std::move(record));
   Diagnostics diagnostics;
   for (const char* table : {"vtrain_single.csv", "vtrain_multi.csv"})
     for (RunRecord& record : read_vtrain_records(measured_file(table), table, diagnostics))

@@ -18,7 +18,7 @@ namespace foretrain {
 [[nodiscard]] const std::vector<RunRecord>& newest_runs();
 /// Those of another file in the format of runs.yaml.
 [[nodiscard]] std::vector<RunRecord> runs_in(const char* name);
-/// All of both and those of vTrain's two tables.
+/// All that the fit reads: both, those released later, and vTrain's two tables.
 [[nodiscard]] std::vector<RunRecord> all_shipped_runs();
 /// The record of that id. @pre there is one
 [[nodiscard]] const RunRecord& shipped_run(const std::string& id);
