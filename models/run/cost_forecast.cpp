@@ -36,7 +36,9 @@ Joules run_energy(const Job& job, const StepForecast& step, const RunForecast& r
   const Watts training = training_power(job, step);
   if (!run.split) return *run.ideal * training;
   const Seconds trained = training_time(*run.split);
-  return trained * training + (*held(job, run) - trained) * idle_power(job);
+  const Watts waiting = at_the_meter(job, gpu_power(job).waiting);
+  return trained * training - run.split->checkpoints * (training - waiting) +
+         (*held(job, run) - trained) * idle_power(job);
 }
 
 /// Of the time that the job holds its hosts.

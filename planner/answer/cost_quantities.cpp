@@ -27,7 +27,9 @@ std::vector<ForecastQuantity> cost_quantities() {
        "operations.power.electricity"},
       {"cost.energy_kwh", "energy", Measure::kwh, in_kwh<&Prediction::cost, &CostForecast::energy>,
        "Energy of the run at the meter, in kWh.",
-       "training time x cost.power_w + downtime x (GPUs x idle power + hosts) x PUE",
+       "training time x cost.power_w, stalls of checkpoints at power.waiting_w, + downtime x (GPUs "
+       "x "
+       "idle power + hosts) x PUE",
        "@cost.power_w @run.expected_s operations.power cluster.host", rests_on(device)},
       {"cost.co2_kg", "CO2", Measure::kilograms, at<&Prediction::cost, &CostForecast::co2_kg>,
        "Carbon dioxide of the run in kg.", "cost.energy_kwh x operations.power.carbon",

@@ -473,6 +473,14 @@ TEST_CASE("energy: kernels, waiting and standing still draw their own power", "[
   const CostForecast cost = forecast_cost(job, five_seconds(), run, warnings);
   CHECK(*cost.step_energy == *cost.power * Seconds{5.0});
   CHECK(*cost.energy < *run.expected * *cost.power);
+  // Stalls of checkpoints wait, restarts and repairs stand still.
+  const RunSplit& split = *run.split;
+  REQUIRE(split.checkpoints > Seconds{});
+  const Seconds still = split.detection + split.restart + split.planned + split.waiting;
+  const Watts waiting = at_the_meter(job, Watts{300.0});
+  CHECK(cost.energy->value() == Approx(((split.total() - still - split.checkpoints) * *cost.power +
+                                        split.checkpoints * waiting + still * idle_power(job))
+                                           .value()));
   CHECK(*cost.energy > *run.ideal * *cost.power);
   CHECK_FALSE(warned(warnings, "energy-estimated"));
   CHECK_FALSE(warned(warnings, "energy-incomplete"));
