@@ -48,9 +48,11 @@ EventAnswer read_event_answer(const std::string& text) {
   EventAnswer answer;
   answer.json = text;
   if (const Json& step = json.at("step"); step.is_object() && step.at("time_s").is_number())
-    answer.step = StepForecast{
-        Seconds{step.at("time_s").get<double>()}, Seconds{step.at("low_s").get<double>()},
-        Seconds{step.at("high_s").get<double>()}, breakdown_of(step.at("breakdown"))};
+    answer.step = StepForecast{Seconds{step.at("time_s").get<double>()},
+                               Seconds{step.at("low_s").get<double>()},
+                               Seconds{step.at("high_s").get<double>()},
+                               breakdown_of(step.at("breakdown")),
+                               {}};
   if (json.at("mfu").is_number())
     answer.efficiency = Efficiency{json.at("mfu").get<double>(), json.at("hfu").get<double>(),
                                    json.at("tokens_per_s").get<double>(),
