@@ -217,7 +217,8 @@ Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind 
 Report report_on(const Scenario& scenario, Prediction prediction, const StepPath* played) {
   Report report{scenario, std::move(prediction), {}, {}, {}};
   fill_remedy(report);
-  add_power(played, report);
+  if (const auto gpus = add_power(scenario.job, played, report.prediction))
+    report.power_levers = power_levers(scenario.job, *report.prediction.step, *gpus);
   add_percentiles(scenario.job, report.prediction);
   warn_of_unknowns(scenario.job, report.prediction);
   return report;

@@ -37,17 +37,14 @@ PowerCourse step_power(const Job& job, const StepPath& path) {
   return power_course(job, gpus_of(job, path));
 }
 
-void add_power(const StepPath* played, Report& report) {
-  const Job& job = report.scenario.job;
-  Prediction& prediction = report.prediction;
-  if (!prediction.step || !(gpu_power(job).busy > Watts{})) return;
+std::optional<GpuCourse> add_power(const Job& job, const StepPath* played, Prediction& prediction) {
+  if (!prediction.step || !(gpu_power(job).busy > Watts{})) return std::nullopt;
   const Job shown = played == nullptr ? shorter(job) : job;
-  const GpuCourse gpus =
-      played == nullptr
-          ? gpus_of(shown, step_path(shown, stage_layout(shown.model, shown.parallel)))
-          : gpus_of(shown, *played);
+  GpuCourse gpus = played == nullptr
+                       ? gpus_of(shown, step_path(shown, stage_layout(shown.model, shown.parallel)))
+                       : gpus_of(shown, *played);
   prediction.power = power_forecast(job, *prediction.step, power_course(shown, gpus));
-  report.power_levers = power_levers(job, *prediction.step, gpus);
+  return gpus;
 }
 
 std::string power_csv(const PowerCourse& course) {

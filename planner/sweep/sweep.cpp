@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/sweep/sweep.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
+#include "planner/forecast/step_power.hpp"
 #include "planner/network/fabric_text.hpp"
+#include "planner/step/event_report.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
@@ -26,20 +29,34 @@ std::string joined(const Items& items, Text text) {
 }
 
 /// A fabric that cannot be built is one more way in which a point cannot run.
-Prediction predict_on_fabric(const Job& job) {
+Prediction predict_on_fabric(const Job& job, bool power) {
   const auto fabric = fabric_for(job);
-  if (const auto* built = std::get_if<Fabric>(&fabric))
-    return event_forecast(job, *built, AttentionFlops::full).prediction;
+  if (const auto* built = std::get_if<Fabric>(&fabric)) {
+    EventForecast played = event_forecast(job, *built, AttentionFlops::full);
+    if (power && played.run) {
+      const StepPath path = played_path(*played.run);
+      (void)add_power(job, &path, played.prediction);
+    }
+    return std::move(played.prediction);
+  }
   Prediction prediction;
   prediction.engine = EngineKind::event;
   prediction.reasons.push_back(std::get<Infeasible>(fabric));
   return prediction;
 }
 
-Prediction predict(const Job& job, EngineKind engine) {
-  if (engine == EngineKind::event) return predict_on_fabric(job);
-  return engine == EngineKind::path ? path_forecast(job, AttentionFlops::full)
-                                    : closed_form(job, AttentionFlops::full);
+Prediction predict(const Job& job, EngineKind engine, bool power) {
+  if (engine == EngineKind::event) return predict_on_fabric(job, power);
+  Prediction prediction = engine == EngineKind::path ? path_forecast(job, AttentionFlops::full)
+                                                     : closed_form(job, AttentionFlops::full);
+  if (power) (void)add_power(job, nullptr, prediction);
+  return prediction;
+}
+
+/// Power over time is computed where it is asked for alone: it takes the task graph of a step.
+bool asks_power(const std::vector<std::string>& metrics) {
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [](const std::string& path) { return path.starts_with("power."); });
 }
 
 std::string axes_json(const SweepGrid& grid) {
@@ -102,7 +119,8 @@ SweepRow Sweep::forecast(std::int64_t point) {
     row.reason = joined(member.errors, [](const std::string& error) { return error; });
     return row;
   }
-  const Prediction prediction = predict(family_.job(), question_.engine);
+  const Prediction prediction =
+      predict(family_.job(), question_.engine, asks_power(question_.metrics));
   row.metrics = metrics_.of(prediction);
   if (!prediction.feasible()) {
     row.status = PointStatus::infeasible;

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "planner/forecast/report.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/step/event_report.hpp"
 #include "planner/step/step_play.hpp"

@@ -112,6 +112,9 @@ run 0 simulate "$scenario" --power power.csv --json
 is_json out
 for part in peak_over_mean ramp_w_per_s waiting_w mean_w peak_w; do has out "\"$part\""; done
 has power.csv "time_s,gpu_w,host_w,rack_w,site_w"
+run 0 sweep "$scenario" --vary operations.power.floor=0.5,0.9 --metrics power.mean_w,power.swing_w --csv
+has out "power.mean_w"
+lacks out "ok,,,0.9,,"
 run 0 simulate "$scenario" --power power.svg --json
 is_xml power.svg
 run 2 simulate "$scenario" --power power.txt
