@@ -81,10 +81,10 @@ has out '; likewise '
 has out '; inversely '
 cp runs/large.yaml fewer.yaml
 # Half of the machine: what moved for one reason is one line. (Above, ends of bands move by tenths of
-# a percent, each by its own.)
+# a percent, each by its own; here the ends of the energy, which hosts of unknown watts widen.)
 sed -i 's/hosts: 120/hosts: 64/; s/data: 15/data: 8/; s/global_batch: 1020/global_batch: 1024/' runs/large.yaml
 run 4 check runs/large.yaml
-[[ $(grep -c 'baseline: ' out) -le 7 ]] || fail 'numbers that moved for one reason are not one line'
+[[ $(grep -c 'baseline: ' out) -le 8 ]] || fail 'numbers that moved for one reason are not one line'
 mv fewer.yaml runs/large.yaml
 run 0 check runs/large.yaml --tolerance 0.5
 

@@ -8,7 +8,7 @@ log=$root/tests/calibration/training_logs/data-loading.log
 scenario=$root/scenarios/llama3-8b-8xh100.yaml
 
 run 0 diagnose "$log" "$scenario"
-has out "25 % SLOWER THAN FORECAST, outside the band"
+has out "24 % SLOWER THAN FORECAST, outside the band"
 has out "Likeliest: Steps wait for their"
 has out "Step: from forecast to measurement"
 has out "Run: where its wall time goes"
