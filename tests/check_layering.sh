@@ -31,12 +31,12 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     may["tests"] = " models topologies scenarios sim calibration planner gui "
 
     # Module: its rooms, each of which may include itself and those before it.
-    rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules serving step run forecast")
+    rooms("models", "base inputs schedules network kernels collectives grid layers data memory rules serving step run forecast post_training")
     rooms("topologies", "fabrics routes imports")
     rooms("scenarios", "yaml fields sections huggingface catalog resolve imports")
     rooms("sim", "flows simgrid step collectives lives queue serving")
     rooms("calibration", "records imports training_logs cases fit validate diagnosis")
-    rooms("planner", "text answer forecast network step explain search page edit mpi sweep exchange solve evidence constants own_runs diagnosis check cluster serving cli")
+    rooms("planner", "text answer forecast network step explain search page edit mpi sweep exchange solve evidence constants own_runs diagnosis check cluster serving post_training cli")
     rooms("python", "module")
     rooms("gui", "looks process views panes window")
 

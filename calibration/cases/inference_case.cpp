@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
 
@@ -20,10 +21,6 @@ constexpr double usual_requests_per_client = 10.0;
 
 /// GPUs that engines cut one layer's heads over in practice: those of one host.
 constexpr int widest_tensor = 8;
-
-struct Skip {
-  std::string why;
-};
 
 std::string catalog_word(std::string name) {
   name = lower(std::move(name));
@@ -291,6 +288,14 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
 }
 
 }  // namespace
+
+LlmShape recorded_model(const InferenceRecord& record, const RunCatalog& catalog) {
+  return model_of_record(record, catalog);
+}
+
+Cluster recorded_cluster(const InferenceRecord& record, int gpus, const RunCatalog& catalog) {
+  return cluster_of(record, gpus, catalog);
+}
 
 std::string engine_of_record(const std::string& engine) {
   std::string word = lower(engine);

@@ -109,6 +109,7 @@ InferenceRecord inference_record_of(const YamlNode& node) {
   if (const YamlNode* const plan = map_of(node, "parallel")) record.parallel = parallel_of(*plan);
   if (const YamlNode* const load = map_of(node, "workload")) record.workload = workload_of(*load);
   if (const YamlNode* const measured = map_of(node, "measured")) measured_of(*measured, record);
+  if (record.kind == "rl") record.rl = post_training_record_of(node);
   return record;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/records/post_training_record.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -53,6 +54,7 @@ struct InferenceRecord {
   std::string confidence;
   std::string notes;
   std::optional<double> ttft_s, tpot_s, output_tokens_per_s;
+  std::optional<PostTrainingRecord> rl;  ///< of post-training
   std::optional<double> rl_step_s, rl_generation_s, rl_train_s;
 
   /// The table that the group is of: the text before its slash.

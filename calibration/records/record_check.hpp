@@ -13,8 +13,11 @@ inline constexpr const char* collective_quantity = "collective_time_us";
 inline constexpr const char* output_tokens_quantity = "output_tokens_per_s";
 inline constexpr const char* first_token_quantity = "ttft_s";
 inline constexpr const char* output_token_quantity = "tpot_s";
+inline constexpr const char* rl_step_quantity = "rl_step_s";
+inline constexpr const char* rl_generation_quantity = "rl_generation_s";
+inline constexpr const char* rl_train_quantity = "rl_train_s";
 
-/// Of inference: tokens per second, and times to a token.
+/// Of inference: tokens per second, and times to a token; of post-training, times of a step.
 [[nodiscard]] bool is_inference(const std::string& quantity);
 
 /// One quantity of one record, predicted and measured. Bytes or seconds, of kernels and collectives

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calibration/cases/inference_case.hpp"
+#include "calibration/cases/post_training_case.hpp"
 
 namespace foretrain {
 namespace {
@@ -19,13 +20,15 @@ struct MeasuredQuantity {
   const char* name;
   std::optional<double> InferenceRecord::*measured;
 };
-constexpr std::array<MeasuredQuantity, 6> quantities{{
+constexpr std::array<MeasuredQuantity, 3> quantities{{
     {output_tokens_quantity, &InferenceRecord::output_tokens_per_s},
     {first_token_quantity, &InferenceRecord::ttft_s},
     {output_token_quantity, &InferenceRecord::tpot_s},
-    {"rl_step_s", &InferenceRecord::rl_step_s},
-    {"rl_generation_s", &InferenceRecord::rl_generation_s},
-    {"rl_train_s", &InferenceRecord::rl_train_s},
+}};
+constexpr std::array<MeasuredQuantity, 3> rl_quantities{{
+    {rl_step_quantity, &InferenceRecord::rl_step_s},
+    {rl_generation_quantity, &InferenceRecord::rl_generation_s},
+    {rl_train_quantity, &InferenceRecord::rl_train_s},
 }};
 
 struct Answer {
@@ -66,6 +69,40 @@ void fill(const AskedRecord& asked, RecordCheck& check) {
   check.high = answer.predicted * answer.band.high;
 }
 
+BandedTime time_of(const std::string& quantity, const PostTrainingCase& made) {
+  if (quantity == rl_generation_quantity) return made.generation();
+  return quantity == rl_train_quantity ? made.forecast.training : made.forecast.step;
+}
+
+void check_post_training(const InferenceRecord& record, const RunCatalog& catalog,
+                         std::vector<RecordCheck>& checks) {
+  const PostTrainingQuestion question = post_training_case(record, catalog);
+  for (const MeasuredQuantity& quantity : rl_quantities) {
+    const std::optional<double>& measured = record.*quantity.measured;
+    if (!measured) continue;
+    RecordCheck check;
+    check.id = record.id;
+    check.source = record.table();
+    check.quantity = quantity.name;
+    check.group = engine_of_record(record.engine);
+    check.item = record.gpu;
+    check.measured = *measured;
+    check.grid = record.group + "|" + record.gpu;
+    if (question.asked) {
+      const PostTrainingCase& made = *question.asked;
+      const BandedTime time = time_of(quantity.name, made);
+      check.remarks = made.assumptions;
+      check.item = made.setup.policy.cluster.host.device.name + " " + model_kind(made.setup.policy.model);
+      check.predicted = time.time.value();
+      check.low = time.low.value();
+      check.high = time.high.value();
+    } else {
+      skip(check, question.why);
+    }
+    checks.push_back(std::move(check));
+  }
+}
+
 }  // namespace
 
 std::string model_kind(const LlmShape& model) {
@@ -77,6 +114,10 @@ std::vector<RecordCheck> check_inference(const std::vector<InferenceRecord>& rec
                                          const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
   for (const InferenceRecord& record : records) {
+    if (record.rl) {
+      check_post_training(record, catalog, checks);
+      continue;
+    }
     AskedRecord asked{record, inference_case(record, catalog), std::nullopt};
     if (asked.question.asked) asked.load = steady_load(*asked.question.asked);
     for (const MeasuredQuantity& quantity : quantities) {

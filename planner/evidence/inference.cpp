@@ -98,6 +98,9 @@ constexpr std::array shown_quantities{
     std::pair{output_tokens_quantity, "Output tokens per second"},
     std::pair{output_token_quantity, "Time per output token"},
     std::pair{first_token_quantity, "Time to first token"},
+    std::pair{rl_step_quantity, "Post-training step"},
+    std::pair{rl_generation_quantity, "Post-training generation"},
+    std::pair{rl_train_quantity, "Post-training training"},
 };
 
 /// A table per quantity, each under its name and what it is `of`.

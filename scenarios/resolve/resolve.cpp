@@ -179,7 +179,7 @@ void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
   if (!mean)
     refuse_unused(values, {"training.samples.deviation"}, "has no effect without mean; write mean",
                   diagnostics);
-  if (!mean && !listed)
+  if (!mean && !listed && !values.has_group("post_training"))
     refuse_unused(values, {"training.samples.layout"},
                   "has no effect without lengths; write mean and deviation, or lengths",
                   diagnostics);

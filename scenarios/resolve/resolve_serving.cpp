@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <initializer_list>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -20,22 +19,10 @@ namespace {
 constexpr Seconds usual_duration{3600.0};
 constexpr std::size_t most_traced = 20'000'000;
 
-bool is_said(const FieldValues& values, const std::string& path) {
-  const FieldValue* value = values.find(path);
-  return value != nullptr && !value->is_default;
-}
-
 void need(const FieldValues& values, const char* path, const std::string& why,
           Diagnostics& diagnostics) {
   if (!values.has(path) && !values.was_refused(path))
     report(values, path, "required key is missing: " + why, diagnostics);
-}
-
-void no_effect(const FieldValues& values, std::initializer_list<const char*> paths,
-               const std::string& why, Diagnostics& diagnostics) {
-  for (const char* path : paths)
-    if (is_said(values, path))
-      report(values, path, "has no effect " + why + "; leave it out", diagnostics);
 }
 
 /// What each kind of arrivals needs. It may stand beside what others need, so that --set of
@@ -110,7 +97,8 @@ std::pair<TracedRequest, std::string> traced_request(std::string_view line, Seco
 
 ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
   ServingPlan plan = serving_keys().read(values);
-  check_arrivals(values, plan.load.arrivals, diagnostics);
+  if (!values.has_group("post_training"))
+    check_arrivals(values, plan.load.arrivals, diagnostics);
   check_lengths(values, diagnostics);
   check_speculation(values, plan, diagnostics);
   check_times(values, plan, diagnostics);

@@ -15,6 +15,7 @@
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_machine.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/resolve/resolve_post_training.hpp"
 #include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/sections/compose.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
@@ -150,7 +151,7 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
   check_machine_keys(values, diagnostics);
 }
 
-void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
+Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
   if (const auto request = request_of(values, "model")) {
     const YamlNode& node = values.at("model").node;
     auto model =
@@ -162,6 +163,7 @@ void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& conte
     if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
   if (const auto request = request_of(values, "site"))
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
+  return split_generation(values, job.cluster, context.diagnostics);
 }
 
 namespace {
@@ -255,8 +257,10 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
                          catalog_values,   options.root};
   check_purpose(values, options.purpose, diagnostics);
   resolve_own_keys(values, scenario.job, diagnostics);
-  resolve_catalogs(values, scenario.job, context);
+  scenario.generation = resolve_catalogs(values, scenario.job, context);
   resolve_serving(values, scenario, context);
+  if (values.has_group("post_training"))
+    scenario.post_training = post_training_of(values, diagnostics);
   resolve_together(values, scenario.job, diagnostics);
   load_traces(values, scenario, diagnostics);
   scenario.values = resolved_values(values, scenario.job);

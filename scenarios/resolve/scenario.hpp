@@ -8,6 +8,7 @@
 
 #include "models/inputs/engine_profile.hpp"
 #include "models/inputs/job.hpp"
+#include "models/post_training/post_training_plan.hpp"
 #include "models/serving/serving_plan.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/yaml/confinement.hpp"
@@ -28,6 +29,9 @@ struct Scenario {
   Job job;  ///< without `training`, its own keys are as a job has them by default
   std::optional<ServingPlan> serving;   ///< with `serving`
   std::optional<EngineProfile> engine;  ///< of `serving`
+  std::optional<PostTrainingPlan> post_training;  ///< with `post_training`
+  /// Of post-training: the GPUs that generate; `job.cluster` are those that train.
+  Cluster generation;
   std::string path;                     ///< as the user named it
   std::vector<ResolvedValue> values;    ///< in schema order, then catalog values
   std::vector<SourceFile> files;

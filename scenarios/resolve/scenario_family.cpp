@@ -291,7 +291,7 @@ const ScenarioFamily::Machine& ScenarioFamily::machine_of(const FieldValues& val
                          files,
                          books,
                          base_.options.root};
-  resolve_catalogs(values, machine->job, context);
+  (void)resolve_catalogs(values, machine->job, context);
   std::sort(files.begin(), files.end(),
             [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   std::string lines;

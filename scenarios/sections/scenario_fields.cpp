@@ -75,7 +75,8 @@ const FieldTable& scenario_fields() {
          {head_fields(), cluster_keys().fields(), training_keys().fields(),
           fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(),
           profile_fields(), communication_keys().fields(), operations_keys().fields(),
-          budget_keys().fields(), simulation_keys().fields(), serving_keys().fields()})
+          budget_keys().fields(), simulation_keys().fields(), serving_keys().fields(),
+           post_training_keys().fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

@@ -10,6 +10,7 @@
 #include "models/inputs/job.hpp"
 #include "models/inputs/operations.hpp"
 #include "models/inputs/simulation.hpp"
+#include "models/post_training/post_training_plan.hpp"
 #include "models/serving/serving_plan.hpp"
 #include "scenarios/fields/section_keys.hpp"
 
@@ -50,5 +51,6 @@ namespace foretrain {
 
 /// A scenario has it in place of `training`, or beside it.
 [[nodiscard]] const SectionTable<ServingPlan>& serving_keys();
+[[nodiscard]] const SectionTable<PostTrainingPlan>& post_training_keys();
 
 }  // namespace foretrain

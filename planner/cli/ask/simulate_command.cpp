@@ -17,6 +17,7 @@
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/report_page.hpp"
+#include "planner/post_training/post_training_study.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -147,6 +148,18 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
   return finish(event.report, played, options);
 }
 
+/// A step of generation and training, in place of training alone.
+int simulate_post_training(const SimulateOptions& options, const Scenario& scenario) {
+  if (options.output.csv || options.views.wanted())
+    throw UsageError("of post-training there are text, --json, --markdown and --html");
+  const PostTrainingReport report = study_post_training(scenario);
+  const int delivered =
+      deliver_answer(options.output, {"forecast", [&] { return post_training_json(report); }},
+                     [&] { return post_training_answer(report); });
+  if (delivered != exit_ok) return delivered;
+  return report.forecast.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
+}
+
 int simulate(const SimulateOptions& options, EngineKind engine) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
@@ -154,7 +167,9 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
     throw UsageError(
         "--unfold, --seed, --progress, --heat and --neighbour are for --engine event: the others "
         "have no links");
-  Report report = evaluate(read_scenario(options.source), convention, engine);
+  Scenario scenario = read_scenario(options.source);
+  if (scenario.post_training) return simulate_post_training(options, scenario);
+  Report report = evaluate(std::move(scenario), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }
 

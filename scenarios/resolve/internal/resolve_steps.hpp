@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,8 @@ namespace foretrain {
 /// themselves; whatever they said before is replaced.
 void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnostics);
 /// What the catalogs say about all other keys: model, cluster, stack and site. Reads files.
-void resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context);
+/// Returns the GPUs that generate, of post-training that has some of its own.
+Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context);
 /// What needs both: the data degree and the transport.
 void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics);
 
@@ -28,6 +30,20 @@ void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnost
 inline void report(const FieldValues& values, std::string_view path, std::string message,
                    Diagnostics& diagnostics) {
   diagnostics.add(values.where(path), path, std::move(message));
+}
+
+/// Whether the file or a flag says it.
+inline bool is_said(const FieldValues& values, std::string_view path) {
+  const FieldValue* value = values.find(path);
+  return value != nullptr && !value->is_default;
+}
+
+/// Reports each of the keys that is said all the same.
+inline void no_effect(const FieldValues& values, std::initializer_list<const char*> paths,
+                      const std::string& why, Diagnostics& diagnostics) {
+  for (const char* path : paths)
+    if (is_said(values, path))
+      report(values, path, "has no effect " + why + "; leave it out", diagnostics);
 }
 
 /// Takes the first line off `rest`, without its end.

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// models/post_training/README.md, "A step".
+#include "models/post_training/post_training_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "models/forecast/closed_form.hpp"
+#include "models/post_training/policy_passes.hpp"
+#include "models/post_training/token_lengths.hpp"
+#include "models/post_training/weight_sync.hpp"
+#include "models/serving/serving_memory.hpp"
+
+namespace foretrain {
+namespace {
+
+/// The longest answer has to fit with its prompt.
+void check_longest(const PostTrainingSetup& setup, std::vector<Infeasible>& reasons) {
+  const PostTrainingPlan& plan = setup.plan;
+  const double longest =
+      plan.prompt.mean + TokenLengths{plan.answer}.longest(std::ceil(plan.generated()));
+  const CacheSize cache = cache_size(setup.rollout);
+  if (cache.longest() >= longest) return;
+  reasons.push_back({"out-of-memory", "serving.parallel",
+                     fmt::format("the longest answer with its prompt has {:.0f} tokens, and the "
+                                 "cache of a GPU holds {:.0f}: {:.1f} GiB beside the weights",
+                                 longest, cache.longest(), cache.available.in(GiB)),
+                     "more ranks per replica, or fewer bits"});
+}
+
+std::vector<Infeasible> rollout_reasons(const PostTrainingSetup& setup) {
+  std::vector<Infeasible> reasons = deployment_reasons(setup.rollout);
+  if (reasons.empty()) check_longest(setup, reasons);
+  return reasons;
+}
+
+/// What a GPU keeps between two steps of training, of the stage that keeps most.
+Bytes resident_states(const Prediction& policy) {
+  Bytes most;
+  if (!policy.memory) return most;
+  for (const StageMemory& stage : policy.memory->stages)
+    most = max(most, stage.weights + stage.optimizer);
+  return most;
+}
+
+void forecast_learning(const PostTrainingSetup& setup, const Job& job,
+                       PostTrainingForecast& forecast) {
+  const PostTrainingPlan& plan = setup.plan;
+  PostTrainingParts& parts = forecast.parts;
+  const int per_epoch = forecast.updates / plan.epochs;
+  const Seconds scored = scoring_time(job, per_epoch);
+  if (plan.old_log_probs) parts.log_probs = scored;
+  if (plan.has_reference()) parts.reference = scored;
+  if (plan.critic()) parts.values = scored;
+  if (plan.reward_model) parts.reward = scored;
+  parts.reward += plan.reward_time;
+  parts.training = forecast.updates * forecast.policy.step->time;
+  if (plan.critic()) parts.critic = parts.training;
+}
+
+/// Generation that a step waits for: of partial rollouts, or where the next batch starts beside the
+/// last answers of the one before, the engine is full all the time.
+Seconds generation_time(const PostTrainingPlan& plan, const RolloutForecast& rollout) {
+  const bool full = plan.partial_rollouts || plan.staleness > 1.0;
+  if (!full || rollout.steady_tokens_per_s <= 0.0) return rollout.time;
+  return min(rollout.time, Seconds{rollout.tokens / rollout.steady_tokens_per_s});
+}
+
+Seconds step_of(const PostTrainingPlan& plan, const PostTrainingParts& parts, Seconds learning) {
+  const Seconds between = parts.turn + parts.sync + parts.loop;
+  if (plan.placement == RolloutPlacement::separate && plan.overlaps())
+    return max(parts.generation, learning) + between;
+  return parts.generation + learning + between;
+}
+
+/// The root of the squares of two parts' logarithms, each with its share of the step.
+double combined(double share_a, double ratio_a, double share_b, double ratio_b) {
+  const double a = share_a * (ratio_a - 1.0);
+  const double b = share_b * (ratio_b - 1.0);
+  return std::hypot(a, b);
+}
+
+void add_bands(const PostTrainingSetup& setup, Seconds learning, PostTrainingForecast& forecast) {
+  const ResidualBand& engine = setup.rollout.engine.throughput;
+  const StepForecast& update = *forecast.policy.step;
+  // Measured throughput over forecast: the time is its inverse.
+  const double slow = 1.0 / std::max(1e-3, engine.low);
+  const double fast = 1.0 / std::max(1e-3, engine.high);
+  const double train_slow = update.high / update.time;
+  const double train_fast = update.low / update.time;
+  const Seconds generation = forecast.parts.generation;
+  forecast.generation = {generation, fast * generation, slow * generation};
+  const Seconds training = forecast.parts.training + forecast.parts.critic;
+  forecast.training = {training, train_fast * training, train_slow * training};
+  const Seconds step = forecast.step.time;
+  const bool beside = setup.plan.placement == RolloutPlacement::separate && setup.plan.overlaps();
+  const bool waits = beside && generation < learning;
+  const double generating = waits ? 0.0 : generation / step;
+  const double trained = beside && !waits ? 0.0 : learning / step;
+  forecast.step.high = step * (1.0 + combined(generating, slow, trained, train_slow));
+  forecast.step.low = step * (1.0 - combined(generating, fast, trained, train_fast));
+}
+
+void add_rates(const PostTrainingSetup& setup, PostTrainingForecast& forecast) {
+  const PostTrainingPlan& plan = setup.plan;
+  const double train_gpus = setup.policy.cluster.gpus();
+  const bool apart = plan.placement == RolloutPlacement::separate;
+  const ServingLayout& layout = setup.rollout.layout;
+  forecast.gpus = train_gpus + (apart ? layout.gpus() * layout.replicas : 0);
+  const double step = forecast.step.time.value();
+  forecast.samples_per_s = plan.samples() / step;
+  forecast.tokens_per_s = forecast.samples_per_s * (plan.prompt.mean + plan.answer.mean);
+}
+
+}  // namespace
+
+Seconds PostTrainingForecast::learning() const {
+  return parts.reward + parts.log_probs + parts.reference + parts.values + parts.training +
+         parts.critic;
+}
+
+PostTrainingForecast post_training_step(const PostTrainingSetup& setup) {
+  const PostTrainingPlan& plan = setup.plan;
+  PostTrainingForecast forecast;
+  const Job job = policy_job(setup.policy, plan);
+  forecast.updates = policy_updates(setup.policy, plan);
+  forecast.policy = closed_form(job);
+  forecast.reasons = forecast.policy.reasons;
+  std::vector<Infeasible> rollout = rollout_reasons(setup);
+  std::move(rollout.begin(), rollout.end(), std::back_inserter(forecast.reasons));
+  if (!forecast.reasons.empty()) return forecast;
+  forecast.warnings = forecast.policy.warnings;
+  forecast.rollout = rollout_forecast(setup.rollout, plan);
+  forecast_learning(setup, job, forecast);
+  PostTrainingParts& parts = forecast.parts;
+  const Bytes resident = resident_states(forecast.policy);
+  const LoopTimes loop = loop_times(plan.loop);
+  parts.turn = turn_time(plan, job, resident);
+  parts.generation = generation_time(plan, forecast.rollout);
+  parts.sync = weight_sync_time(plan, setup.rollout);
+  parts.loop = loop.step + plan.samples() * loop.answer;
+  if (plan.placement == RolloutPlacement::colocated && plan.offload) forecast.sleeping = resident;
+  const Seconds learning = forecast.learning();
+  forecast.step.time = step_of(plan, parts, learning);
+  forecast.generation_idle = max(Seconds{}, forecast.step.time - parts.generation - parts.sync);
+  forecast.training_idle = max(Seconds{}, forecast.step.time - learning - parts.sync - parts.loop);
+  add_bands(setup, learning, forecast);
+  add_rates(setup, forecast);
+  return forecast;
+}
+
+}  // namespace foretrain

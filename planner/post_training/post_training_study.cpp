@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/post_training/post_training_study.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "models/base/require.hpp"
+#include "planner/serving/serving_deployment.hpp"
+
+namespace foretrain {
+namespace {
+
+/// `serving` under the load that a step is.
+ServingPlan rollout_plan(const Scenario& scenario) {
+  ServingPlan plan = *scenario.serving;
+  plan.load.prompt = scenario.post_training->prompt;
+  plan.load.output = scenario.post_training->answer;
+  return plan;
+}
+
+}  // namespace
+
+PostTrainingReport study_post_training(const Scenario& scenario) {
+  FORETRAIN_REQUIRE(scenario.post_training && scenario.serving && scenario.engine);
+  PostTrainingReport report;
+  report.name = scenario.job.name;
+  report.machine = scenario.job.cluster.host.title;
+  ReadyServing ready = ready_serving(scenario, rollout_plan(scenario), scenario.generation);
+  report.setup = {*scenario.post_training, scenario.job, ready.serve.deployment};
+  report.setup.rollout.layout.replicas = ready.plan.layout.replicas;
+  if (ready.prefill)
+    ready.reasons.push_back({"not-modelled", "serving.prefill.replicas",
+                             "replicas that only prefill are not modelled in post-training",
+                             "leave serving.prefill out"});
+  if (!ready.reasons.empty()) {
+    report.forecast.reasons = std::move(ready.reasons);
+    return report;
+  }
+  report.forecast = post_training_step(report.setup);
+  const auto& price = scenario.job.operations.price_per_gpu;
+  if (price && report.forecast.reasons.empty()) {
+    const double step = price->value() * report.forecast.gpus * report.forecast.step.time.value();
+    report.cost = PostTrainingCost{step, 1000.0 * step / report.setup.plan.samples()};
+  }
+  return report;
+}
+
+}  // namespace foretrain
