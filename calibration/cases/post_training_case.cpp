@@ -142,6 +142,7 @@ void rollout_of(const InferenceRecord& record, const RunCatalog& catalog, PostTr
   Deployment& rollout = made.setup.rollout;
   const int gpus = rl.generation_gpus.value_or(record.gpus.value_or(0));
   if (gpus < 1) throw Skip{"the number of GPUs is not stated"};
+  if (contains(record.model.name, "-VL-")) throw Skip{"the tokens of its images are not stated"};
   rollout.model = recorded_model(record, catalog);
   rollout.cluster = recorded_cluster(record, gpus, catalog);
   rollout.kernels = catalog.device_profiles.at(rollout.cluster.host.device.name);
@@ -186,6 +187,8 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   parallel.context = rl.train.context.value_or(1);
   parallel.pipeline = rl.train.pipeline.value_or(1);
   parallel.expert = rl.train.expert.value_or(1);
+  // Frameworks spread experts over tensor ranks unless they are told not to.
+  if (parallel.expert > 1) parallel.expert_tensor = rl.train.expert_tensor.value_or(1);
   parallel.zero = megatron ? 1 : 3;
   const int model = parallel.tensor * parallel.context * parallel.pipeline;
   if (gpus < 1 || gpus % model != 0) throw Skip{"the trainer's layout does not divide its GPUs"};

@@ -19,7 +19,7 @@ const YamlNode* group_of(const YamlNode* node, const char* key) {
 PostTrainingRecord::Layout layout_of(const YamlNode* node) {
   if (node == nullptr) return {};
   return {integer_of(*node, "tp"), integer_of(*node, "cp"), integer_of(*node, "pp"),
-          integer_of(*node, "ep")};
+          integer_of(*node, "ep"), integer_of(*node, "etp")};
 }
 
 }  // namespace

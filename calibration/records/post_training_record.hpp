@@ -12,7 +12,7 @@ namespace foretrain {
 /// does not say.
 struct PostTrainingRecord {
   struct Layout {
-    std::optional<int> tensor, context, pipeline, expert;
+    std::optional<int> tensor, context, pipeline, expert, expert_tensor;
   };
 
   std::string algorithm;  ///< in the source's words

@@ -37,6 +37,8 @@ Seconds forward_of(const StepCosts& costs, int stage) {
 Job policy_job(const Job& actor, const PostTrainingPlan& plan) {
   Job job = actor;
   job.fine_tuning.objective = Objective::policy;
+  // Published loops leave prediction modules out: their logits are of no answer.
+  job.model.mtp_layers = 0;
   const double prompt = TokenLengths{plan.prompt}.deviation();
   const double answer = TokenLengths{plan.answer}.deviation();
   job.training.samples.mean = plan.prompt.mean + plan.answer.mean;

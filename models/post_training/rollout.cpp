@@ -18,6 +18,9 @@
 namespace foretrain {
 namespace {
 
+/// Of the cache, what answers may start into: vLLM keeps a hundredth free for those under way.
+constexpr double watermark = 0.99;
+
 /// An answer that has not started, or starts again.
 struct Waiting {
   double left = 0.0;  ///< tokens to generate
@@ -105,7 +108,7 @@ class ReplicaRun {
     while (!waiting_.empty() && static_cast<double>(running_.size()) < replica_.seats) {
       const Waiting next = waiting_.front();
       const double needs = replica_.prompt + next.done;
-      if (!running_.empty() && held() + needs > replica_.room) break;
+      if (!running_.empty() && held() + needs > watermark * replica_.room) break;
       waiting_.pop_front();
       running_.push({clock_ + next.left, clock_ - next.done});
       since_ += clock_ - next.done;

@@ -21,9 +21,14 @@ constexpr std::array sync_times{
     SyncTimes{SyncPath::buckets, Seconds{0.4e-3}, BytesPerSecond{8e9}},
     SyncTimes{SyncPath::checkpoint_engine, Seconds{0.0}, BytesPerSecond{65e9}}};
 
-SyncTimes times_of(SyncPath path) {
+/// On shared GPUs layers are gathered over the trainer's ranks and handed over in place.
+constexpr BytesPerSecond gathered_rate{26e9};
+
+SyncTimes times_of(const PostTrainingPlan& plan) {
+  if (plan.placement == RolloutPlacement::colocated)
+    return {plan.sync, Seconds{}, gathered_rate};
   for (const SyncTimes& times : sync_times)
-    if (times.path == path) return times;
+    if (times.path == plan.sync) return times;
   return sync_times.front();
 }
 
@@ -32,7 +37,7 @@ struct NamedLoop {
   LoopTimes times;
   bool generation_counts_sync;
 };
-constexpr LoopTimes usual{Seconds{2.0}, Seconds{2e-3}, Seconds{8.0}, Seconds{0.3}};
+constexpr LoopTimes usual{Seconds{1.0}, Seconds{1e-3}, Seconds{8.0}, Seconds{0.3}};
 constexpr std::array loops{
     NamedLoop{PolicyLoop::generic, usual, false},  NamedLoop{PolicyLoop::verl, usual, true},
     NamedLoop{PolicyLoop::nemo_rl, usual, false},  NamedLoop{PolicyLoop::openrlhf, usual, false},
@@ -60,7 +65,7 @@ double checkpoint_tensors(const LlmShape& model) {
 }
 
 Seconds weight_sync_time(const PostTrainingPlan& plan, const Deployment& rollout) {
-  const SyncTimes times = times_of(plan.sync);
+  const SyncTimes times = times_of(plan);
   const Bytes bytes{static_cast<double>(parameters(rollout.model)) *
                     weight_bytes(WeightFormat::bf16)};
   return loop_times(plan.loop).sync + checkpoint_tensors(rollout.model) * times.tensor +

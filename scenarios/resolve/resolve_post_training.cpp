@@ -19,7 +19,7 @@ bool is_separate(const FieldValues& values) {
 void check_placement(const FieldValues& values, const PostTrainingPlan& plan,
                      Diagnostics& diagnostics) {
   if (plan.placement == RolloutPlacement::colocated) {
-    no_effect(values, {gpus_key}, "with placement: colocated", diagnostics);
+    no_effect(values, {gpus_key, "post_training.sync"}, "with placement: colocated", diagnostics);
     if (plan.staleness > 0.0 && !plan.partial_rollouts)
       report(values, "post_training.staleness",
              "generation and training take turns on the same GPUs: write placement: separate, or "

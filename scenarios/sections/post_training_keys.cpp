@@ -154,7 +154,7 @@ PostTrainingKeys placement_keys() {
                     .example = "true"},
                    &Plan::partial_rollouts),
       with_default({.path = "post_training.sync",
-                    .help = "How new weights reach the engine.",
+                    .help = "With placement: separate, how new weights reach the engine.",
                     .example = "checkpoint-engine"},
                    &Plan::sync),
       with_default({.path = "post_training.offload",
