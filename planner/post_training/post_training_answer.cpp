@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/post_training/policy_passes.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"
@@ -33,10 +34,10 @@ bool beside(const PostTrainingReport& report) {
 
 std::string batch_text(const PostTrainingReport& report) {
   const PostTrainingPlan& plan = report.setup.plan;
+  const int updates = policy_updates(report.setup.policy, plan);
   std::string text =
       fmt::format("{} prompts x {} answers, {} update{} of {}", with_thousands(plan.prompts),
-                  with_thousands(plan.answers), report.forecast.updates,
-                  report.forecast.updates == 1 ? "" : "s",
+                  with_thousands(plan.answers), updates, updates == 1 ? "" : "s",
                   with_thousands(report.setup.policy.training.global_batch));
   if (plan.kept < 1.0)
     text += fmt::format("; {} of what is generated is kept", percent_text(plan.kept));

@@ -149,8 +149,8 @@ PostTrainingKeys placement_keys() {
                          .max = 100},
                    &Plan::staleness),
       with_default({.path = "post_training.partial_rollouts",
-                    .help = "Answers under way go on with new weights, so that no step waits for "
-                            "the longest.",
+                    .help = "Answers under way continue after the weights changed, so that no step "
+                            "waits for the longest.",
                     .example = "true"},
                    &Plan::partial_rollouts),
       with_default({.path = "post_training.sync",

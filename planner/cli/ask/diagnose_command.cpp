@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -11,8 +12,10 @@
 #include "models/rules/plan_rules.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
+#include "planner/post_training/post_training_diagnosis.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {
@@ -73,10 +76,32 @@ void take_scenario(const DiagnoseOptions& options, DiagnosisReport& report) {
                          options.scenario.file);
 }
 
+/// Steps of post-training: which part takes longer than it should.
+int diagnose_policy_steps(const DiagnoseOptions& options, const Scenario& scenario) {
+  const PostTrainingReport report = study_post_training(scenario);
+  if (!report.forecast.reasons.empty())
+    throw UsageError("the scenario cannot run: " + report.forecast.reasons.front().message);
+  constexpr std::uintmax_t most_bytes = std::uintmax_t{512} << 20U;
+  std::string text;
+  Diagnostics diagnostics;
+  for (const std::string& file : options.files)
+    text += read_text_file(file, file, most_bytes, diagnostics).value_or("") + "\n";
+  diagnostics.throw_if_any();
+  const PostTrainingDiagnosis diagnosis =
+      diagnose_post_training(report, read_post_training_log(text));
+  return deliver_answer(options.output,
+                        {"diagnosis", [&] { return post_training_diagnosis_json(diagnosis); }},
+                        [&] { return post_training_diagnosis_answer(diagnosis); });
+}
+
 int run_diagnose(DiagnoseOptions options) {
   if (options.files.size() > 1 && is_scenario(options.files.back())) {
     options.scenario.file = options.files.back();
     options.files.pop_back();
+  }
+  if (!options.scenario.file.empty()) {
+    const Scenario scenario = read_scenario(options.scenario);
+    if (scenario.post_training) return diagnose_policy_steps(options, scenario);
   }
   DiagnosisReport report;
   report.log = timed_log(options.files);

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Drives `foretrain simulate` and `foretrain diagnose` of post-training as people and scripts do.
+# usage: post_training_cli_test.sh FORETRAIN_PROGRAM REPOSITORY_ROOT
+# shellcheck source=tests/planner/cli/cli_common.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../cli_common.sh"
+grpo=$root/scenarios/post-training/llama3.1-8b-grpo-16xh100.yaml
+apart=(--set post_training.placement=separate --set post_training.generation_gpus=8)
+
+run 0 simulate "$grpo"
+is_empty err
+is_narrow out
+for part in "generation" "log-probabilities" "weight synchronisation" "Tail" "Rates" "Cost"; do
+  has out "$part"
+done
+
+# Parts add up to the step, and costs follow from it.
+run 0 simulate "$grpo" --json
+is_json out
+has out '"schema": "post-training/1"'
+python3 - out <<'CHECK' || fail "parts do not add up"
+import json, sys
+answer = json.load(open(sys.argv[1]))
+step = answer["step"]["time_s"]
+assert abs(sum(answer["parts"].values()) / step - 1) < 1e-9
+assert answer["step"]["p10_s"] < step < answer["step"]["p90_s"]
+assert abs(answer["samples_per_s"] * step - 2048) < 1e-6
+assert abs(answer["cost"]["usd_per_step"] - 2.5 / 3600 * 16 * step) < 1e-6
+CHECK
+
+# With GPUs of their own, one step off policy, both sides work at the same time.
+run 0 simulate "$grpo" "${apart[@]}" --json
+cp out turns
+run 0 simulate "$grpo" "${apart[@]}" --set post_training.staleness=1 --json
+python3 - turns out <<'CHECK' || fail "one step off policy is not the longer side"
+import json, sys
+turns, beside = (json.load(open(name)) for name in sys.argv[1:])
+assert beside["step"]["time_s"] < turns["step"]["time_s"]
+assert beside["gpus"] == turns["gpus"] == 16
+assert min(beside["generation_idle_s"], beside["training_idle_s"]) < 1e-9
+CHECK
+
+run 0 simulate "$grpo" --markdown
+has out "| generation"
+run 0 simulate "$grpo" --html page.html
+has page.html "<html"
+run 0 simulate "$grpo" --brief
+has out "A step of 2,048 answers takes"
+
+# What cannot be is told by name.
+run 3 simulate "$grpo" --set post_training.answer.tokens=300000 --set post_training.answer.most=900000
+has out "the longest answer"
+run 2 simulate "$grpo" --set post_training.generation_gpus=8
+has err "has no effect with placement: colocated"
+run 2 simulate "$grpo" "${apart[@]/=8/=12}"
+has err "a multiple of 8 below 16"
+run 2 simulate "$grpo" --set post_training.staleness=1
+has err "placement: separate"
+run 2 simulate "$grpo" --set post_training.algoritm=grpo
+has err "did you mean 'post_training.algorithm'"
+run 2 simulate "$grpo" --gantt
+has err "of post-training there are text"
+
+# Logs of verl, NeMo-RL and slime: the part that takes longer than it should.
+cat >verl.log <<'LOG'
+step:1 - timing_s/gen:60.0 - timing_s/old_log_prob:90.0 - timing_s/ref:7.0 - timing_s/step:200.0
+step:2 - timing_s/gen:45.0 - timing_s/old_log_prob:84.0 - timing_s/ref:6.0 - timing_s/step:190.0
+step:3 - timing_s/gen:44.0 - timing_s/old_log_prob:86.0 - timing_s/ref:6.2 - timing_s/step:180.0
+LOG
+run 0 diagnose verl.log "$grpo"
+is_narrow out
+has out "SLOWER THAN FORECAST"
+has out "Look first at log-probabilities: 85.0 s a step"
+run 0 diagnose verl.log "$grpo" --json
+is_json out
+has out '"schema": "post-training-diagnosis/1"'
+printf 'Total step time: 80.0s\n  - policy_training: 22.0s (27%%)\n  - generation: 38.0s (47%%)\n' >nemo.log
+run 0 diagnose nemo.log "$grpo"
+has out "AS FORECAST"
+printf "{'perf/step_time': 85.1, 'perf/rollout_time': 40.2}\n" >slime.log
+run 0 diagnose slime.log "$grpo"
+has out "generation"
+printf 'nothing here\n' >empty.log
+run 2 diagnose empty.log "$grpo"
+has err "times no part of a step of post-training"
