@@ -33,11 +33,13 @@ struct NamedTrainer {
   std::string_view word;  ///< in the record's trainer, algorithm or source
   PolicyLoop loop;
 };
-constexpr std::array trainers{
-    NamedTrainer{"nemo", PolicyLoop::nemo_rl},      NamedTrainer{"verl", PolicyLoop::verl},
-    NamedTrainer{"openrlhf", PolicyLoop::openrlhf}, NamedTrainer{"slime", PolicyLoop::slime},
-    NamedTrainer{"relax", PolicyLoop::slime},       NamedTrainer{"skyrl", PolicyLoop::skyrl},
-    NamedTrainer{"trl", PolicyLoop::trl}};
+constexpr std::array trainers{NamedTrainer{"nemo", PolicyLoop::nemo_rl},
+                              NamedTrainer{"verl", PolicyLoop::verl},
+                              NamedTrainer{"openrlhf", PolicyLoop::openrlhf},
+                              NamedTrainer{"slime", PolicyLoop::slime},
+                              NamedTrainer{"relax", PolicyLoop::slime},
+                              NamedTrainer{"skyrl", PolicyLoop::skyrl},
+                              NamedTrainer{"trl", PolicyLoop::trl}};
 
 PolicyLoop loop_of(const InferenceRecord& record) {
   const std::string words = lower(record.group + " " + record.source + " " + record.rl->trainer);
@@ -180,7 +182,9 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   const std::string words = lower(rl.trainer + " " + record.source + " " + record.group);
   const bool megatron = contains(words, "megatron") || contains(words, "nemo") || rl.train.pipeline;
   const bool deepspeed = contains(words, "deepspeed") || contains(words, "openrlhf");
-  job.stack = catalog.stacks.at(megatron ? "megatron-core" : deepspeed ? "deepspeed-zero3" : "fsdp2");
+  job.stack = catalog.stacks.at(megatron    ? "megatron-core"
+                                : deepspeed ? "deepspeed-zero3"
+                                            : "fsdp2");
   Parallel& parallel = job.parallel;
   parallel.tensor = rl.train.tensor.value_or(1);
   parallel.sequence = parallel.tensor > 1;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words: verl trainer/ppo/ray_trainer.py, NeMo-RL algorithms/grpo.py, slime utils/train_metric_utils,
-// SkyRL trainer.py, OpenRLHF trainer/ppo_trainer.py; read in November 2026.
+// Words: verl trainer/ppo/ray_trainer.py, NeMo-RL algorithms/grpo.py, slime
+// utils/train_metric_utils, SkyRL trainer.py, OpenRLHF trainer/ppo_trainer.py; read in November
+// 2026.
 #include "calibration/training_logs/post_training_log.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 
@@ -114,7 +115,8 @@ std::vector<LoggedSeries> read_post_training_log(std::string_view text) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     for (const LogWord& word : log_words)
-      if (const auto value = value_in(line, word.word)) series_of(all, word).seconds.push_back(*value);
+      if (const auto value = value_in(line, word.word))
+        series_of(all, word).seconds.push_back(*value);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   // Of two words for one part the first in the log counts.

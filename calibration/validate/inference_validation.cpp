@@ -92,7 +92,8 @@ void check_post_training(const InferenceRecord& record, const RunCatalog& catalo
       const PostTrainingCase& made = *question.asked;
       const BandedTime time = time_of(quantity.name, made);
       check.remarks = made.assumptions;
-      check.item = made.setup.policy.cluster.host.device.name + " " + model_kind(made.setup.policy.model);
+      check.item =
+          made.setup.policy.cluster.host.device.name + " " + model_kind(made.setup.policy.model);
       check.predicted = time.time.value();
       check.low = time.low.value();
       check.high = time.high.value();

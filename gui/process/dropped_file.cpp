@@ -18,7 +18,11 @@ struct FrameworkMarks {
   const char* framework;
   std::array<const char*, 3> any;
 };
-constexpr std::array<FrameworkMarks, 14> framework_marks{{
+constexpr std::array<FrameworkMarks, 18> framework_marks{{
+    {"verl", {"verl.trainer", "actor_rollout_ref.", nullptr}},
+    {"nemo-rl", {"num_prompts_per_step:", "\ngrpo:", nullptr}},
+    {"openrlhf", {"openrlhf.cli.train_ppo", nullptr, nullptr}},
+    {"slime", {"--rollout-batch-size", "--rollout-num-gpus", nullptr}},
     {"deepspeed", {"\"zero_optimization\"", "\"train_micro_batch_size_per_gpu\"", nullptr}},
     {"torchtune", {"_component_: torchtune", "tune run", nullptr}},
     {"llamafactory", {"finetuning_type:", "llamafactory-cli", nullptr}},

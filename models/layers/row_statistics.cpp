@@ -82,7 +82,8 @@ double filled_share(const std::vector<double>& lengths, double row) {
 /// distributions (Blom's approximation of the largest).
 double largest_sum(const Moments& each, double count, int replicas) {
   if (replicas < 2 || each.mean <= 0.0) return 1.0;
-  return 1.0 + normal_quantile(largest_share(replicas)) * std::sqrt(each.variance() / count) / each.mean;
+  return 1.0 +
+         normal_quantile(largest_share(replicas)) * std::sqrt(each.variance() / count) / each.mean;
 }
 
 }  // namespace
@@ -107,7 +108,8 @@ RowStatistics row_statistics(const Job& job) {
 }
 
 double tokens_per_step(const Job& job, int global_batch) {
-  if (!job.training.samples.vary()) return static_cast<double>(global_batch) * job.training.sequence;
+  if (!job.training.samples.vary())
+    return static_cast<double>(global_batch) * job.training.sequence;
   return global_batch * row_statistics(job).tokens;
 }
 

@@ -10,9 +10,9 @@
 
 namespace foretrain {
 
-/// How a policy learns from its own answers. PPO has a critic (arXiv 1707.06347); GRPO (2402.03300),
-/// DAPO (2503.14476), RLOO (2402.14740) and REINFORCE++ (2501.03262) compare answers without one;
-/// online DPO (2402.04792) trains on pairs of them.
+/// How a policy learns from its own answers. PPO has a critic (arXiv 1707.06347); GRPO
+/// (2402.03300), DAPO (2503.14476), RLOO (2402.14740) and REINFORCE++ (2501.03262) compare answers
+/// without one; online DPO (2402.04792) trains on pairs of them.
 enum class PolicyAlgorithm : std::uint8_t { grpo, ppo, dapo, rloo, reinforce_pp, online_dpo };
 FORETRAIN_ENUM_NAMES(PolicyAlgorithm, {PolicyAlgorithm::grpo, "grpo"},
                      {PolicyAlgorithm::ppo, "ppo"}, {PolicyAlgorithm::dapo, "dapo"},
@@ -43,12 +43,12 @@ FORETRAIN_ENUM_NAMES(SyncPath, {SyncPath::per_tensor, "per-tensor"}, {SyncPath::
 struct PostTrainingPlan {
   PolicyAlgorithm algorithm = PolicyAlgorithm::grpo;
   PolicyLoop loop = PolicyLoop::generic;
-  int prompts = 0;     ///< per step
-  int answers = 1;     ///< per prompt
-  TokenLaw prompt{};   ///< tokens
-  TokenLaw answer{};   ///< tokens; `mean` is of answers that were cut to `most`
-  int epochs = 1;      ///< passes of training over the answers of a step
-  double kept = 1.0;   ///< dynamic sampling: share of the prompts generated that are trained on
+  int prompts = 0;    ///< per step
+  int answers = 1;    ///< per prompt
+  TokenLaw prompt{};  ///< tokens
+  TokenLaw answer{};  ///< tokens; `mean` is of answers that were cut to `most`
+  int epochs = 1;     ///< passes of training over the answers of a step
+  double kept = 1.0;  ///< dynamic sampling: share of the prompts generated that are trained on
   /// Log-probabilities of the answers are computed again by the trainer, not taken from the engine.
   bool old_log_probs = true;
   std::optional<bool> reference{};  ///< log-probabilities of a frozen copy; absent: by `algorithm`

@@ -46,6 +46,24 @@ Bytes resident_states(const Prediction& policy) {
   return most;
 }
 
+/// States of the trainer that stay on the device beside the engine's share of it.
+void check_beside(const PostTrainingSetup& setup, const Prediction& policy,
+                  std::vector<Infeasible>& reasons) {
+  if (setup.plan.placement == RolloutPlacement::separate || setup.plan.offload) return;
+  const Bytes usable = setup.policy.cluster.host.device.usable_memory;
+  const Bytes engine =
+      setup.rollout.engine.rules.memory_share * setup.policy.cluster.host.device.memory;
+  const Bytes resident = resident_states(policy);
+  if (engine + resident <= usable) return;
+  reasons.push_back(
+      {"out-of-memory", "post_training.offload",
+       fmt::format("the engine takes {:.1f} GiB and the trainer's states {:.1f} GiB "
+                   "of {:.1f} GiB",
+                   engine.in(GiB), resident.in(GiB), usable.in(GiB)),
+       fmt::format("post_training.offload: true, or serving.memory_share: {:.2f}",
+                   std::max(0.0, (usable - resident) / setup.policy.cluster.host.device.memory))});
+}
+
 void forecast_learning(const PostTrainingSetup& setup, const Job& job,
                        PostTrainingForecast& forecast) {
   const PostTrainingPlan& plan = setup.plan;
@@ -131,6 +149,7 @@ PostTrainingForecast post_training_step(const PostTrainingSetup& setup) {
   forecast.reasons = forecast.policy.reasons;
   std::vector<Infeasible> rollout = rollout_reasons(setup);
   std::move(rollout.begin(), rollout.end(), std::back_inserter(forecast.reasons));
+  if (forecast.reasons.empty()) check_beside(setup, forecast.policy, forecast.reasons);
   if (!forecast.reasons.empty()) return forecast;
   forecast.warnings = forecast.policy.warnings;
   forecast.rollout = rollout_forecast(setup.rollout, plan);

@@ -23,16 +23,16 @@ struct PostTrainingSetup {
 
 /// Times of a step by role, each as if it were alone.
 struct PostTrainingParts {
-  Seconds turn;       ///< colocated: engine and trainer change places
+  Seconds turn;  ///< colocated: engine and trainer change places
   Seconds generation;
   Seconds reward;
   Seconds log_probs;  ///< of the policy, before its update
   Seconds reference;  ///< log-probabilities of the frozen copy
   Seconds values;     ///< of the critic
   Seconds training;
-  Seconds critic;     ///< its training
-  Seconds sync;       ///< new weights into the engine
-  Seconds loop;       ///< data, advantages, logging
+  Seconds critic;  ///< its training
+  Seconds sync;    ///< new weights into the engine
+  Seconds loop;    ///< data, advantages, logging
 };
 
 /// A row of the timeline: what it is called, and when one step's part lies.
@@ -68,8 +68,8 @@ struct PostTrainingForecast {
   BandedTime generation;
   BandedTime training;  ///< of policy and critic
   RolloutForecast rollout;
-  Prediction policy;     ///< of one update
-  int updates = 1;       ///< of a step
+  Prediction policy;        ///< of one update
+  int updates = 1;          ///< of a step
   Seconds generation_idle;  ///< separate: generation waits for the trainer
   Seconds training_idle;    ///< the trainer waits for answers
   double samples_per_s = 0.0;

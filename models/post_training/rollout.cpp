@@ -38,11 +38,11 @@ struct Running {
 /// What one replica holds and how fast it is.
 struct Replica {
   ForwardPass pass;
-  double prompt = 0.0;            ///< tokens of it that the cache holds per answer
-  double fresh = 0.0;             ///< tokens of it that are computed per answer
-  double room = 0.0;              ///< tokens of the cache
-  double seats = 0.0;             ///< answers at a time
-  double budget = 0.0;            ///< tokens of a step with prompts
+  double prompt = 0.0;  ///< tokens of it that the cache holds per answer
+  double fresh = 0.0;   ///< tokens of it that are computed per answer
+  double room = 0.0;    ///< tokens of the cache
+  double seats = 0.0;   ///< answers at a time
+  double budget = 0.0;  ///< tokens of a step with prompts
   double tokens_per_step = 1.0;
   int stages = 1;
   double pause_per_token = 0.0;  ///< seconds of tools over tokens of an answer
@@ -158,9 +158,9 @@ class ReplicaRun {
       kept.push_back(running_.top());
       running_.pop();
     }
-    const auto newest = std::max_element(
-        kept.begin(), kept.end(),
-        [](const Running& a, const Running& b) { return a.since < b.since; });
+    const auto newest =
+        std::max_element(kept.begin(), kept.end(),
+                         [](const Running& a, const Running& b) { return a.since < b.since; });
     since_ -= newest->since;
     waiting_.push_front({newest->ends - clock_, clock_ - newest->since});
     kept.erase(newest);

@@ -9,16 +9,16 @@ namespace foretrain {
 
 /// Generation of the answers of one step.
 struct RolloutForecast {
-  Seconds time;              ///< until the last answer is there
-  Seconds half;              ///< until half of them are
-  Seconds most;              ///< until 90 % of them are
-  Seconds prefill;           ///< of it, prompts
-  double answers = 0.0;      ///< generated
-  double tokens = 0.0;       ///< of all answers
-  double longest = 0.0;      ///< tokens of the longest answer
-  double running = 0.0;      ///< answers of one replica under way, mean until the last one is there
+  Seconds time;          ///< until the last answer is there
+  Seconds half;          ///< until half of them are
+  Seconds most;          ///< until 90 % of them are
+  Seconds prefill;       ///< of it, prompts
+  double answers = 0.0;  ///< generated
+  double tokens = 0.0;   ///< of all answers
+  double longest = 0.0;  ///< tokens of the longest answer
+  double running = 0.0;  ///< answers of one replica under way, mean until the last one is there
   double first_running = 0.0;  ///< of one replica at the start
-  double restarted = 0.0;    ///< answers whose cache was given up and computed again
+  double restarted = 0.0;      ///< answers whose cache was given up and computed again
   /// Tokens of answers per second while the engine is full: what a rollout without a longest answer
   /// to wait for yields.
   double steady_tokens_per_s = 0.0;

@@ -19,8 +19,7 @@ double below(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 /// Mean of a log-normal law that is cut to `most`: E[min(X, most)].
 double cut_mean(double middle, double spread, double most) {
   const double cut = (std::log(most) - middle) / spread;
-  return std::exp(middle + spread * spread / 2.0) * below(cut - spread) +
-         most * (1.0 - below(cut));
+  return std::exp(middle + spread * spread / 2.0) * below(cut - spread) + most * (1.0 - below(cut));
 }
 
 /// The middle whose cut law has that mean.

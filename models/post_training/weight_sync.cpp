@@ -25,8 +25,7 @@ constexpr std::array sync_times{
 constexpr BytesPerSecond gathered_rate{26e9};
 
 SyncTimes times_of(const PostTrainingPlan& plan) {
-  if (plan.placement == RolloutPlacement::colocated)
-    return {plan.sync, Seconds{}, gathered_rate};
+  if (plan.placement == RolloutPlacement::colocated) return {plan.sync, Seconds{}, gathered_rate};
   for (const SyncTimes& times : sync_times)
     if (times.path == plan.sync) return times;
   return sync_times.front();
@@ -39,9 +38,9 @@ struct NamedLoop {
 };
 constexpr LoopTimes usual{Seconds{1.0}, Seconds{1e-3}, Seconds{8.0}, Seconds{0.3}};
 constexpr std::array loops{
-    NamedLoop{PolicyLoop::generic, usual, false},  NamedLoop{PolicyLoop::verl, usual, true},
-    NamedLoop{PolicyLoop::nemo_rl, usual, false},  NamedLoop{PolicyLoop::openrlhf, usual, false},
-    NamedLoop{PolicyLoop::slime, usual, false},    NamedLoop{PolicyLoop::skyrl, usual, false},
+    NamedLoop{PolicyLoop::generic, usual, false}, NamedLoop{PolicyLoop::verl, usual, true},
+    NamedLoop{PolicyLoop::nemo_rl, usual, false}, NamedLoop{PolicyLoop::openrlhf, usual, false},
+    NamedLoop{PolicyLoop::slime, usual, false},   NamedLoop{PolicyLoop::skyrl, usual, false},
     NamedLoop{PolicyLoop::trl, usual, false}};
 
 const NamedLoop& row_of(PolicyLoop loop) {

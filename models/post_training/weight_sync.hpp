@@ -11,10 +11,10 @@ namespace foretrain {
 /// What a loop takes beside passes and generation; sources: models/post_training/README.md,
 /// "Loops".
 struct LoopTimes {
-  Seconds step;       ///< data, rewards by rule, advantages, logging, whatever the batch
-  Seconds answer;     ///< of each answer, on one processor
-  Seconds turn;       ///< colocated: engine to sleep and back, trainer's states out and in
-  Seconds sync;       ///< start of a synchronisation
+  Seconds step;    ///< data, rewards by rule, advantages, logging, whatever the batch
+  Seconds answer;  ///< of each answer, on one processor
+  Seconds turn;    ///< colocated: engine to sleep and back, trainer's states out and in
+  Seconds sync;    ///< start of a synchronisation
 };
 [[nodiscard]] LoopTimes loop_times(PolicyLoop loop);
 

@@ -53,12 +53,11 @@ AnswerFacts setup_facts(const PostTrainingReport& report) {
   facts.add("Step", batch_text(report));
   facts.add("Prompts", law_text(plan.prompt));
   facts.add("Answers", law_text(plan.answer));
-  facts.add("Generates", fmt::format("{}, engine {}",
-                                     serving_words::replicas_text(setup.rollout.layout),
-                                     setup.rollout.engine.name));
-  facts.add("Trains",
-            fmt::format("{} GPUs of {}{}", with_thousands(setup.policy.cluster.gpus()),
-                        report.machine, apart(report) ? "" : ", the same"));
+  facts.add("Generates",
+            fmt::format("{}, engine {}", serving_words::replicas_text(setup.rollout.layout),
+                        setup.rollout.engine.name));
+  facts.add("Trains", fmt::format("{} GPUs of {}{}", with_thousands(setup.policy.cluster.gpus()),
+                                  report.machine, apart(report) ? "" : ", the same"));
   return facts;
 }
 
@@ -85,19 +84,20 @@ AnswerTable timeline(const PostTrainingReport& report) {
       generated = span.to;
     else
       clock = span.to;
-    table.add({row.name, seconds_text(Seconds{time}), percent_text(time / step),
-               AnswerCell{AnswerBar{std::min(1.0, span.from / step),
-                                    std::min(1.0, span.to / step)}}});
+    table.add(
+        {row.name, seconds_text(Seconds{time}), percent_text(time / step),
+         AnswerCell{AnswerBar{std::min(1.0, span.from / step), std::min(1.0, span.to / step)}}});
   }
   return table;
 }
 
 std::string tail_text(const RolloutForecast& rollout) {
-  return fmt::format("half of the answers after {}, 90 % after {}, the longest, {} tokens, after "
-                     "{}; {} answers per replica at the start, {} on average",
-                     seconds_text(rollout.half), seconds_text(rollout.most),
-                     with_thousands(std::llround(rollout.longest)), seconds_text(rollout.time),
-                     significant_text(rollout.first_running), significant_text(rollout.running));
+  return fmt::format(
+      "half of the answers after {}, 90 % after {}, the longest, {} tokens, after "
+      "{}; {} answers per replica at the start, {} on average",
+      seconds_text(rollout.half), seconds_text(rollout.most),
+      with_thousands(std::llround(rollout.longest)), seconds_text(rollout.time),
+      significant_text(rollout.first_running), significant_text(rollout.running));
 }
 
 std::string rate_text(const PostTrainingReport& report) {
@@ -150,16 +150,15 @@ AnswerHead head_of(const PostTrainingReport& report) {
   const bool barely = forecast.policy.memory && forecast.policy.memory->fits_barely();
   head.verdict = barely ? Verdict::at_risk : Verdict::safe;
   head.words = barely ? "RUNS BARELY" : "RUNS";
-  head.sentence = fmt::format(
-      "A step of {} answers takes {} on {} GPUs, {} of it generation.",
-      with_thousands(std::llround(report.setup.plan.samples())), seconds_text(forecast.step.time),
-      with_thousands(std::llround(forecast.gpus)),
-      percent_text(forecast.parts.generation / forecast.step.time));
-  head.figures = {{"Step", seconds_text(forecast.step.time), range_text(forecast.step)},
-                  {"Generation", seconds_text(forecast.generation.time),
-                   range_text(forecast.generation)},
-                  {"Training", seconds_text(forecast.training.time),
-                   range_text(forecast.training)}};
+  head.sentence =
+      fmt::format("A step of {} answers takes {} on {} GPUs, {} of it generation.",
+                  with_thousands(std::llround(report.setup.plan.samples())),
+                  seconds_text(forecast.step.time), with_thousands(std::llround(forecast.gpus)),
+                  percent_text(forecast.parts.generation / forecast.step.time));
+  head.figures = {
+      {"Step", seconds_text(forecast.step.time), range_text(forecast.step)},
+      {"Generation", seconds_text(forecast.generation.time), range_text(forecast.generation)},
+      {"Training", seconds_text(forecast.training.time), range_text(forecast.training)}};
   if (report.cost)
     head.figures.push_back({"Cost", fmt::format("${:.2f}", report.cost->per_step), "", "per step"});
   return head;

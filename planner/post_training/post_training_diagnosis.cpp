@@ -133,17 +133,16 @@ AnswerHead head_of(const PostTrainingDiagnosis& diagnosis) {
   head.words = slow ? "SLOWER THAN FORECAST" : "AS FORECAST";
   head.made_by = fmt::format("{} steps of the log", diagnosis.steps);
   if (worst != nullptr)
-    head.sentence = fmt::format("Look first at {}: {} a step, forecast {}.", worst->name,
-                                seconds_text(Seconds{worst->measured}),
-                                seconds_text(worst->forecast.time));
+    head.sentence =
+        fmt::format("Look first at {}: {} a step, forecast {}.", worst->name,
+                    seconds_text(Seconds{worst->measured}), seconds_text(worst->forecast.time));
   else
     head.sentence = slow ? "No part that the log times explains it alone."
                          : "Every part that the log times lies within its band, or below.";
-  head.figures = {{first.name == "step" ? "Step" : first.name,
-                   seconds_text(Seconds{first.measured}), "",
-                   fmt::format("forecast {}, {} to {}", seconds_text(first.forecast.time),
-                               seconds_text(first.forecast.low),
-                               seconds_text(first.forecast.high))}};
+  head.figures = {
+      {first.name == "step" ? "Step" : first.name, seconds_text(Seconds{first.measured}), "",
+       fmt::format("forecast {}, {} to {}", seconds_text(first.forecast.time),
+                   seconds_text(first.forecast.low), seconds_text(first.forecast.high))}};
   return head;
 }
 

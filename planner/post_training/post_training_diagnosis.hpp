@@ -34,8 +34,8 @@ struct PostTrainingDiagnosis {
 
 /// @pre report.forecast.reasons is empty
 /// @throws UsageError where the log times no part of a step of post-training
-[[nodiscard]] PostTrainingDiagnosis diagnose_post_training(
-    const PostTrainingReport& report, const std::vector<LoggedSeries>& log);
+[[nodiscard]] PostTrainingDiagnosis diagnose_post_training(const PostTrainingReport& report,
+                                                           const std::vector<LoggedSeries>& log);
 
 [[nodiscard]] Answer post_training_diagnosis_answer(const PostTrainingDiagnosis& diagnosis);
 /// Schema post-training-diagnosis/1.

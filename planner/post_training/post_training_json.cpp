@@ -47,7 +47,8 @@ Json rollout_tree(const PostTrainingReport& report) {
 
 Json cost_tree(const std::optional<PostTrainingCost>& cost) {
   if (!cost) return nullptr;
-  return {{"usd_per_step", cost->per_step}, {"usd_per_thousand_samples", cost->per_thousand_samples}};
+  return {{"usd_per_step", cost->per_step},
+          {"usd_per_thousand_samples", cost->per_thousand_samples}};
 }
 
 }  // namespace

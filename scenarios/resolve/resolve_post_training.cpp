@@ -67,9 +67,9 @@ Cluster split_generation(const FieldValues& values, Cluster& cluster, Diagnostic
   const int each = cluster.host.gpus;
   const bool within = cluster.hosts == 1 && gpus < each;
   if (!within && (gpus % each != 0 || gpus / each >= cluster.hosts)) {
-    const std::string most =
-        cluster.hosts > 1 ? fmt::format("a multiple of {} below {}", each, cluster.gpus())
-                          : fmt::format("fewer than {}", each);
+    const std::string most = cluster.hosts > 1
+                                 ? fmt::format("a multiple of {} below {}", each, cluster.gpus())
+                                 : fmt::format("fewer than {}", each);
     report(values, gpus_key,
            fmt::format("of {} GPUs some have to train, on hosts of their own; write {}",
                        cluster.gpus(), most),

@@ -97,8 +97,7 @@ std::pair<TracedRequest, std::string> traced_request(std::string_view line, Seco
 
 ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
   ServingPlan plan = serving_keys().read(values);
-  if (!values.has_group("post_training"))
-    check_arrivals(values, plan.load.arrivals, diagnostics);
+  if (!values.has_group("post_training")) check_arrivals(values, plan.load.arrivals, diagnostics);
   check_lengths(values, diagnostics);
   check_speculation(values, plan, diagnostics);
   check_times(values, plan, diagnostics);

@@ -27,13 +27,13 @@ struct ScenarioSource {
 /// A scenario after defaults, overrides and catalogs.
 struct Scenario {
   Job job;  ///< without `training`, its own keys are as a job has them by default
-  std::optional<ServingPlan> serving;   ///< with `serving`
-  std::optional<EngineProfile> engine;  ///< of `serving`
+  std::optional<ServingPlan> serving;             ///< with `serving`
+  std::optional<EngineProfile> engine;            ///< of `serving`
   std::optional<PostTrainingPlan> post_training;  ///< with `post_training`
   /// Of post-training: the GPUs that generate; `job.cluster` are those that train.
   Cluster generation;
-  std::string path;                     ///< as the user named it
-  std::vector<ResolvedValue> values;    ///< in schema order, then catalog values
+  std::string path;                   ///< as the user named it
+  std::vector<ResolvedValue> values;  ///< in schema order, then catalog values
   std::vector<SourceFile> files;
   ScenarioSource source;  ///< its text is empty for jobs that no scenario was read for
 };

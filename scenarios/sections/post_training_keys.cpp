@@ -78,16 +78,13 @@ PostTrainingKeys batch_keys() {
 }
 
 /// Tokens of prompts or of answers.
-PostTrainingKeys length_keys(const std::string& at, const std::string& help,
-                             TokenLaw Plan::*law) {
+PostTrainingKeys length_keys(const std::string& at, const std::string& help, TokenLaw Plan::*law) {
   PostTrainingKeys keys{
       group<Plan>(at.c_str(), help.c_str()),
-      section::always(required(Field{.path = at + ".tokens",
-                                     .help = "Mean.",
-                                     .example = "1024",
-                                     .min = 1,
-                                     .max = 1e7}),
-                      law, &TokenLaw::mean),
+      section::always(
+          required(Field{
+              .path = at + ".tokens", .help = "Mean.", .example = "1024", .min = 1, .max = 1e7}),
+          law, &TokenLaw::mean),
       left_out(Field{.path = at + ".variation",
                      .help = "Log-normal with this standard deviation over the mean.",
                      .example = "0.8",
@@ -169,8 +166,7 @@ PostTrainingKeys placement_keys() {
 
 const SectionTable<PostTrainingPlan>& post_training_keys() {
   static const SectionTable<PostTrainingPlan> table(section::joined<PostTrainingPlan>(
-      {batch_keys(),
-       length_keys("post_training.prompt", "Tokens of a prompt.", &Plan::prompt),
+      {batch_keys(), length_keys("post_training.prompt", "Tokens of a prompt.", &Plan::prompt),
        length_keys("post_training.answer", "Tokens of an answer.", &Plan::answer), role_keys(),
        placement_keys()}));
   return table;

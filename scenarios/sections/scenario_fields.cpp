@@ -76,7 +76,7 @@ const FieldTable& scenario_fields() {
           fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(),
           profile_fields(), communication_keys().fields(), operations_keys().fields(),
           budget_keys().fields(), simulation_keys().fields(), serving_keys().fields(),
-           post_training_keys().fields()})
+          post_training_keys().fields()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }());

@@ -49,7 +49,13 @@ std::string scenario_text(const WrittenScenario& draft) {
           parallel_keys().text(job.parallel) + memory_keys().text(job.memory);
   if (job.stack.name != "megatron-core") text += "stack: " + job.stack.name + "\n";
   if (!job.site.name.empty() && job.site.name != "default") text += "site: " + job.site.name + "\n";
-  return text + communication_keys().text(job);
+  text += communication_keys().text(job);
+  if (draft.serving) {
+    const std::string serving = serving_keys().text(*draft.serving);
+    text += serving.empty() ? "serving: {engine: " + draft.serving->engine + "}\n" : serving;
+  }
+  if (draft.post_training) text += post_training_keys().text(*draft.post_training);
+  return text;
 }
 
 }  // namespace foretrain

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/inputs/job.hpp"
+#include "models/post_training/post_training_plan.hpp"
+#include "models/serving/serving_plan.hpp"
 
 namespace foretrain {
 
@@ -14,6 +17,8 @@ struct WrittenScenario {
   Job job;
   std::string model;                  ///< a catalog name or a path; empty: the shape is written out
   std::vector<std::string> comments;  ///< lines above the scenario
+  std::optional<ServingPlan> serving{};
+  std::optional<PostTrainingPlan> post_training{};
 };
 
 /// The scenario file of a draft: what is the default of its key is left out. `operations`,

@@ -149,6 +149,20 @@ Help help_of(Framework framework) {
     case Framework::maxtext:
       return {"A MaxText YAML or overrides into a scenario", "YAML file, or overrides key=value",
               "  foretrain import maxtext llama3_70b.yml ici_fsdp_parallelism=64 --gpus 128\n"};
+    case Framework::verl:
+      return {"A verl script or its overrides into a scenario of post-training",
+              "Script, YAML, or overrides key=value",
+              "  foretrain import verl run_grpo.sh --device h100-sxm5-80gb --out grpo.yaml\n"};
+    case Framework::nemo_rl:
+      return {"A NeMo-RL YAML into a scenario of post-training",
+              "YAML file, or overrides key=value",
+              "  foretrain import nemo-rl grpo_math_8B.yaml cluster.num_nodes=2 --out grpo.yaml\n"};
+    case Framework::openrlhf:
+      return {"An OpenRLHF script into a scenario of post-training", "Script that starts it",
+              "  foretrain import openrlhf train_ppo_ray.sh --out ppo.yaml\n"};
+    case Framework::slime:
+      return {"A slime script into a scenario of post-training", "Script that starts it",
+              "  foretrain import slime run-qwen3-4B.sh --out grpo.yaml\n"};
   }
   return {"", "", ""};
 }

@@ -24,6 +24,11 @@ ImportedScenario import_tuned(const ImportSource& source, const PlanImportOption
   return import_tuning(framework, source, options);
 }
 
+template <Framework framework>
+ImportedScenario import_loop(const ImportSource& source, const PlanImportOptions& options) {
+  return import_policy(framework, source, options);
+}
+
 constexpr std::array framework_rows{
     FrameworkRow{Framework::megatron, "Megatron-LM", import_megatron},
     FrameworkRow{Framework::deepspeed, "DeepSpeed", import_deepspeed},
@@ -42,6 +47,10 @@ constexpr std::array framework_rows{
     FrameworkRow{Framework::horovod, "Horovod", import_horovod},
     FrameworkRow{Framework::lightning, "Lightning", import_lightning},
     FrameworkRow{Framework::maxtext, "MaxText", import_maxtext},
+    FrameworkRow{Framework::verl, "verl", import_loop<Framework::verl>},
+    FrameworkRow{Framework::nemo_rl, "NeMo-RL", import_loop<Framework::nemo_rl>},
+    FrameworkRow{Framework::openrlhf, "OpenRLHF", import_loop<Framework::openrlhf>},
+    FrameworkRow{Framework::slime, "slime", import_loop<Framework::slime>},
 };
 static_assert(std::equal(framework_rows.begin(), framework_rows.end(),
                          EnumNames<Framework>::names.begin(), EnumNames<Framework>::names.end(),

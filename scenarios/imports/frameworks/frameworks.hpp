@@ -22,7 +22,11 @@ enum class Framework {
   torchtune,
   horovod,
   lightning,
-  maxtext
+  maxtext,
+  verl,
+  nemo_rl,
+  openrlhf,
+  slime
 };
 FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::deepspeed, "deepspeed"}, {Framework::nanotron, "nanotron"},
@@ -31,7 +35,9 @@ FORETRAIN_ENUM_NAMES(Framework, {Framework::megatron, "megatron"},
                      {Framework::llamafactory, "llamafactory"}, {Framework::swift, "swift"},
                      {Framework::bridge, "megatron-bridge"}, {Framework::nemo2, "nemo2"},
                      {Framework::torchtune, "torchtune"}, {Framework::horovod, "horovod"},
-                     {Framework::lightning, "lightning"}, {Framework::maxtext, "maxtext"});
+                     {Framework::lightning, "lightning"}, {Framework::maxtext, "maxtext"},
+                     {Framework::verl, "verl"}, {Framework::nemo_rl, "nemo-rl"},
+                     {Framework::openrlhf, "openrlhf"}, {Framework::slime, "slime"});
 /// Whose configuration may lie in several files.
 [[nodiscard]] bool reads_several_files(Framework framework);
 

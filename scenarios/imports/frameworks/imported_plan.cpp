@@ -125,7 +125,8 @@ void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& di
   const auto host = import_host(options, diagnostics);
   if (!host) return;
   Cluster& cluster = plan.job.cluster;
-  const int gpus = plan.job.parallel.gpus();
+  const int apart = plan.post_training ? plan.post_training->generation_gpus : 0;
+  const int gpus = plan.job.parallel.gpus() + apart;
   const auto share = share_of(gpus, host->gpus);
   if (!share) {
     diagnostics.add(
@@ -234,7 +235,8 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
     diagnostics.add(Mark{std::make_shared<const std::string>(source.name), 0, 0}, "",
                     "asks for " + part + ", which a scenario cannot represent");
   diagnostics.throw_if_any();
-  WrittenScenario draft{job, plan.model, comments_of(source, plan.notes)};
+  WrittenScenario draft{job, plan.model, comments_of(source, plan.notes), plan.serving,
+                        plan.post_training};
   LoadOptions load;
   load.catalogs = options.catalogs;
   ImportedScenario result{scenario_text(draft), {}, std::move(plan.notes)};

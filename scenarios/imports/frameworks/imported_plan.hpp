@@ -70,6 +70,8 @@ struct ImportedPlan {
   Job job;
   std::string model;  ///< a catalog name or path that the source or the user gave; else job.model
   PlanNotes notes;
+  std::optional<ServingPlan> serving{};  ///< of post-training: the engine that generates
+  std::optional<PostTrainingPlan> post_training{};
 };
 
 /// A scenario that was imported: its file, and the same as loaded.

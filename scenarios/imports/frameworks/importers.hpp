@@ -66,6 +66,13 @@ Importer import_horovod;
 /// batch are code there: the user says them.
 Importer import_lightning;
 
+/// Post-training with verl, NeMo-RL, OpenRLHF or slime: the script that starts it, its YAML, or its
+/// overrides. The scenario has `post_training` and `serving`; lengths of prompts and answers are
+/// assumed from their limits.
+enum class Framework;
+[[nodiscard]] ImportedScenario import_policy(Framework framework, const ImportSource& source,
+                                             const PlanImportOptions& options);
+
 /// A MaxText configuration over its base.yml: a YAML, overrides `per_device_batch_size=4` in the
 /// lines behind it, or overrides alone. Axes of data, sharding and tensor parallelism are read;
 /// others are refused.

@@ -96,9 +96,11 @@ TEST_CASE("rollout: answers of one length take their steps one after the other",
   PostTrainingSetup setup = grpo_setup();
   setup.plan.answer = {.mean = 400.0};
   const RolloutForecast rollout = rollout_forecast(setup.rollout, setup.plan);
-  // 128 answers per replica, from 128 tokens in the cache each to 528: the mean step is that of 328.
+  // 128 answers per replica, from 128 tokens in the cache each to 528: the mean step is that of
+  // 328.
   const ForwardPass pass{setup.rollout};
-  const Seconds step = pass.step({.decode_sequences = 128.0, .cached_tokens = 128.0 * 328.0}).total();
+  const Seconds step =
+      pass.step({.decode_sequences = 128.0, .cached_tokens = 128.0 * 328.0}).total();
   CHECK((rollout.time - rollout.prefill).value() ==
         Approx((400.0 * step + setup.rollout.engine.times.per_request).value()).epsilon(0.002));
   CHECK(rollout.first_running == 128.0);
@@ -188,7 +190,8 @@ TEST_CASE("sync: bytes and tensors of the model", "[models][post-training]") {
   CHECK(weight_sync_time(setup.plan, setup.rollout) < buckets);
 }
 
-TEST_CASE("step: parts add up where generation and training take turns", "[models][post-training]") {
+TEST_CASE("step: parts add up where generation and training take turns",
+          "[models][post-training]") {
   const PostTrainingForecast forecast = post_training_step(grpo_setup());
   REQUIRE(forecast.reasons.empty());
   Seconds sum;

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and defaults: verl trainer/config/_generated_ppo_trainer.yaml, NeMo-RL
+// examples/configs/grpo_math_1B.yaml, OpenRLHF cli/train_ppo_ray.py, slime utils/arguments.py; read
+// in November 2026.
+#include "scenarios/imports/frameworks/importers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/shell/launch_line.hpp"
+#include "scenarios/imports/shell/named_launch.hpp"
+#include "scenarios/yaml/text_file.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Paths = std::vector<std::string_view>;
+
+/// What each loop calls the facts of a step; several paths are newer and older names of one.
+struct PolicyWords {
+  Framework framework;
+  PolicyLoop loop;
+  Paths model, algorithm, prompts, answers, prompt_most, answer_most, total_most;
+  Paths update_prompts, update_answers, epochs, micro_batch, dynamic, row_tokens, packs;
+  Paths nodes, gpus_per_node, colocated, generation_nodes, generation_gpus_per_node;
+  Paths generation_gpus, engines, staleness, partial;
+  Paths engine, gen_tensor, gen_pipeline, gen_expert, gen_memory, gen_sequences, gen_eager;
+  Paths megatron, tensor, pipeline, context, expert, expert_tensor, sequence_parallel, zero;
+  Paths recompute, offload, reference, reward_model;
+  // What the program does where its configuration says nothing.
+  int usual_prompts, usual_answers, usual_prompt, usual_answer, usual_nodes, usual_gpus;
+  bool usually_colocated, usually_recomputes;
+};
+
+const std::vector<PolicyWords>& policy_words() {
+  static const std::vector<PolicyWords> words{
+      {.framework = Framework::verl,
+       .loop = PolicyLoop::verl,
+       .model = {"actor_rollout_ref.model.path"},
+       .algorithm = {"algorithm.adv_estimator"},
+       .prompts = {"data.train_batch_size"},
+       .answers = {"actor_rollout_ref.rollout.n"},
+       .prompt_most = {"data.max_prompt_length"},
+       .answer_most = {"data.max_response_length"},
+       .total_most = {},
+       .update_prompts = {"actor_rollout_ref.actor.ppo_mini_batch_size"},
+       .update_answers = {},
+       .epochs = {"actor_rollout_ref.actor.ppo_epochs"},
+       .micro_batch = {"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"},
+       .dynamic = {"actor_rollout_ref.actor.use_dynamic_bsz"},
+       .row_tokens = {"actor_rollout_ref.actor.ppo_max_token_len_per_gpu"},
+       .packs = {"actor_rollout_ref.model.use_remove_padding"},
+       .nodes = {"trainer.nnodes"},
+       .gpus_per_node = {"trainer.n_gpus_per_node"},
+       .colocated = {"actor_rollout_ref.hybrid_engine"},
+       .generation_nodes = {"actor_rollout_ref.rollout.nnodes", "rollout.nnodes"},
+       .generation_gpus_per_node = {"actor_rollout_ref.rollout.n_gpus_per_node",
+                                    "rollout.n_gpus_per_node"},
+       .generation_gpus = {},
+       .engines = {},
+       .staleness = {"async_training.staleness_threshold"},
+       .partial = {"async_training.partial_rollout"},
+       .engine = {"actor_rollout_ref.rollout.name"},
+       .gen_tensor = {"actor_rollout_ref.rollout.tensor_model_parallel_size"},
+       .gen_pipeline = {"actor_rollout_ref.rollout.pipeline_model_parallel_size"},
+       .gen_expert = {"actor_rollout_ref.rollout.expert_parallel_size"},
+       .gen_memory = {"actor_rollout_ref.rollout.gpu_memory_utilization"},
+       .gen_sequences = {"actor_rollout_ref.rollout.max_num_seqs"},
+       .gen_eager = {"actor_rollout_ref.rollout.enforce_eager"},
+       .megatron = {"actor_rollout_ref.actor.strategy"},
+       .tensor = {"actor_rollout_ref.actor.megatron.tensor_model_parallel_size"},
+       .pipeline = {"actor_rollout_ref.actor.megatron.pipeline_model_parallel_size"},
+       .context = {"actor_rollout_ref.actor.megatron.context_parallel_size",
+                   "actor_rollout_ref.actor.ulysses_sequence_parallel_size"},
+       .expert = {"actor_rollout_ref.actor.megatron.expert_model_parallel_size"},
+       .expert_tensor = {"actor_rollout_ref.actor.megatron.expert_tensor_parallel_size"},
+       .sequence_parallel = {"actor_rollout_ref.actor.megatron.sequence_parallel"},
+       .zero = {},
+       .recompute = {"actor_rollout_ref.model.enable_gradient_checkpointing"},
+       .offload = {"actor_rollout_ref.actor.fsdp_config.param_offload",
+                   "actor_rollout_ref.actor.megatron.param_offload"},
+       .reference = {"actor_rollout_ref.actor.use_kl_loss"},
+       .reward_model = {"reward_model.enable"},
+       .usual_prompts = 1024,
+       .usual_answers = 1,
+       .usual_prompt = 512,
+       .usual_answer = 512,
+       .usual_nodes = 1,
+       .usual_gpus = 8,
+       .usually_colocated = true,
+       .usually_recomputes = true},
+      {.framework = Framework::nemo_rl,
+       .loop = PolicyLoop::nemo_rl,
+       .model = {"policy.model_name"},
+       .algorithm = {"grpo.adv_estimator.name"},
+       .prompts = {"grpo.num_prompts_per_step"},
+       .answers = {"grpo.num_generations_per_prompt"},
+       .prompt_most = {"data.max_input_seq_length"},
+       .answer_most = {"policy.generation.max_new_tokens"},
+       .total_most = {"policy.max_total_sequence_length"},
+       .update_prompts = {},
+       .update_answers = {"policy.train_global_batch_size"},
+       .epochs = {},
+       .micro_batch = {"policy.train_micro_batch_size"},
+       .dynamic = {},
+       .row_tokens = {"policy.sequence_packing.train_mb_tokens"},
+       .packs = {"policy.sequence_packing.enabled"},
+       .nodes = {"cluster.num_nodes"},
+       .gpus_per_node = {"cluster.gpus_per_node"},
+       .colocated = {"policy.generation.colocated.enabled"},
+       .generation_nodes = {"policy.generation.colocated.resources.num_nodes"},
+       .generation_gpus_per_node = {"policy.generation.colocated.resources.gpus_per_node"},
+       .generation_gpus = {},
+       .engines = {},
+       .staleness = {"grpo.async_grpo.max_trajectory_age_steps"},
+       .partial = {"grpo.async_grpo.in_flight_weight_updates"},
+       .engine = {"policy.generation.backend"},
+       .gen_tensor = {"policy.generation.vllm_cfg.tensor_parallel_size"},
+       .gen_pipeline = {"policy.generation.vllm_cfg.pipeline_parallel_size"},
+       .gen_expert = {"policy.generation.vllm_cfg.expert_parallel_size"},
+       .gen_memory = {"policy.generation.vllm_cfg.gpu_memory_utilization"},
+       .gen_sequences = {},
+       .gen_eager = {"policy.generation.vllm_cfg.enforce_eager"},
+       .megatron = {"policy.megatron_cfg.enabled"},
+       .tensor = {"policy.megatron_cfg.tensor_model_parallel_size",
+                  "policy.dtensor_cfg.tensor_parallel_size"},
+       .pipeline = {"policy.megatron_cfg.pipeline_model_parallel_size"},
+       .context = {"policy.megatron_cfg.context_parallel_size",
+                   "policy.dtensor_cfg.context_parallel_size"},
+       .expert = {"policy.megatron_cfg.expert_model_parallel_size"},
+       .expert_tensor = {"policy.megatron_cfg.expert_tensor_parallel_size"},
+       .sequence_parallel = {"policy.megatron_cfg.sequence_parallel",
+                             "policy.dtensor_cfg.sequence_parallel"},
+       .zero = {},
+       .recompute = {"policy.megatron_cfg.activation_checkpointing",
+                     "policy.dtensor_cfg.activation_checkpointing"},
+       .offload = {"policy.dtensor_cfg.cpu_offload"},
+       .reference = {},
+       .reward_model = {},
+       .usual_prompts = 32,
+       .usual_answers = 16,
+       .usual_prompt = 0,
+       .usual_answer = 0,
+       .usual_nodes = 1,
+       .usual_gpus = 1,
+       .usually_colocated = true,
+       .usually_recomputes = false},
+      {.framework = Framework::openrlhf,
+       .loop = PolicyLoop::openrlhf,
+       .model = {"actor.model_name_or_path", "pretrain"},
+       .algorithm = {"algo.advantage.estimator", "advantage_estimator"},
+       .prompts = {"rollout.batch_size", "rollout_batch_size"},
+       .answers = {"rollout.n_samples_per_prompt", "n_samples_per_prompt"},
+       .prompt_most = {"data.prompt_max_len", "prompt_max_len"},
+       .answer_most = {"rollout.max_new_tokens", "generate_max_len"},
+       .total_most = {"data.max_len"},
+       .update_prompts = {},
+       .update_answers = {"train.batch_size", "train_batch_size"},
+       .epochs = {"train.max_epochs", "max_epochs"},
+       .micro_batch = {"train.micro_batch_size", "micro_train_batch_size"},
+       .dynamic = {"train.dynamic_batch_enable", "use_dynamic_batch"},
+       .row_tokens = {"train.max_tokens_per_gpu", "train_max_tokens_per_gpu"},
+       .packs = {"ds.packing_samples", "packing_samples"},
+       .nodes = {"actor.num_nodes", "actor_num_nodes"},
+       .gpus_per_node = {"actor.num_gpus_per_node", "actor_num_gpus_per_node"},
+       .colocated = {"train.colocate_all", "colocate_all_models"},
+       .generation_nodes = {},
+       .generation_gpus_per_node = {},
+       .generation_gpus = {},
+       .engines = {"vllm.num_engines", "vllm_num_engines"},
+       .staleness = {"train.async_queue_size", "async_queue_size"},
+       .partial = {"train.partial_rollout_enable", "partial_rollout"},
+       .engine = {},
+       .gen_tensor = {"vllm.tensor_parallel_size", "vllm_tensor_parallel_size"},
+       .gen_pipeline = {},
+       .gen_expert = {},
+       .gen_memory = {"vllm.gpu_memory_utilization", "vllm_gpu_memory_utilization"},
+       .gen_sequences = {},
+       .gen_eager = {"vllm.enforce_eager", "enforce_eager"},
+       .megatron = {},
+       .tensor = {"ds.tensor_parallel_size", "ds_tensor_parallel_size"},
+       .pipeline = {},
+       .context = {"ds.ring_attn_size", "ring_attn_size"},
+       .expert = {},
+       .expert_tensor = {},
+       .sequence_parallel = {},
+       .zero = {"ds.zero_stage", "zero_stage"},
+       .recompute = {"actor.gradient_checkpointing_enable", "gradient_checkpointing"},
+       .offload = {"ds.enable_sleep", "deepspeed_enable_sleep"},
+       .reference = {},
+       .reward_model = {},
+       .usual_prompts = 1024,
+       .usual_answers = 1,
+       .usual_prompt = 1024,
+       .usual_answer = 1024,
+       .usual_nodes = 1,
+       .usual_gpus = 8,
+       .usually_colocated = false,
+       .usually_recomputes = false},
+      {.framework = Framework::slime,
+       .loop = PolicyLoop::slime,
+       .model = {"hf-checkpoint"},
+       .algorithm = {"advantage-estimator"},
+       .prompts = {"rollout-batch-size"},
+       .answers = {"n-samples-per-prompt"},
+       .prompt_most = {"rollout-max-prompt-len"},
+       .answer_most = {"rollout-max-response-len"},
+       .total_most = {},
+       .update_prompts = {},
+       .update_answers = {"global-batch-size"},
+       .epochs = {},
+       .micro_batch = {"micro-batch-size"},
+       .dynamic = {},
+       .row_tokens = {"max-tokens-per-gpu"},
+       .packs = {"use-dynamic-batch-size"},
+       .nodes = {"actor-num-nodes"},
+       .gpus_per_node = {"actor-num-gpus-per-node"},
+       .colocated = {"colocate"},
+       .generation_nodes = {},
+       .generation_gpus_per_node = {},
+       .generation_gpus = {"rollout-num-gpus"},
+       .engines = {},
+       .staleness = {},
+       .partial = {"partial-rollout"},
+       .engine = {},
+       .gen_tensor = {"rollout-num-gpus-per-engine"},
+       .gen_pipeline = {},
+       .gen_expert = {"sglang-ep-size", "sglang-expert-parallel-size"},
+       .gen_memory = {"sglang-mem-fraction-static"},
+       .gen_sequences = {"sglang-max-running-requests"},
+       .gen_eager = {"sglang-disable-cuda-graph"},
+       .megatron = {},
+       .tensor = {"tensor-model-parallel-size"},
+       .pipeline = {"pipeline-model-parallel-size"},
+       .context = {"context-parallel-size"},
+       .expert = {"expert-model-parallel-size"},
+       .expert_tensor = {"expert-tensor-parallel-size"},
+       .sequence_parallel = {"sequence-parallel"},
+       .zero = {},
+       .recompute = {"recompute-granularity"},
+       .offload = {"offload"},
+       .reference = {"use-kl-loss"},
+       .reward_model = {},
+       .usual_prompts = 0,
+       .usual_answers = 1,
+       .usual_prompt = 1024,
+       .usual_answer = 0,
+       .usual_nodes = 1,
+       .usual_gpus = 8,
+       .usually_colocated = false,
+       .usually_recomputes = false}};
+  return words;
+}
+
+/// The last part of a path of folders that holds a model; names of the hub stay whole.
+std::string model_name(const std::string& path) {
+  const bool folder = path.starts_with('/') || path.starts_with('~') || path.starts_with('.');
+  return folder ? path.substr(path.find_last_of('/') + 1) : path;
+}
+
+class PolicyReader {
+ public:
+  PolicyReader(const PolicyWords& words, TreeReader& in, const PlanImportOptions& options,
+               ImportedPlan& plan)
+      : words_{words}, in_{in}, options_{options}, plan_{plan}, job_{plan.job} {}
+
+  void read(const LaunchSize& size, int host_gpus) {
+    read_model();
+    job_.name = plan_.model + "-post-training";
+    read_batch();
+    read_trainer();
+    read_engine();
+    read_machine(size, host_gpus);
+    read_algorithm();
+    in_.harmless(words_.framework);
+    plan_.serving = serving_;
+    plan_.post_training = steps_;
+  }
+
+ private:
+  std::optional<int> count(const Paths& paths) {
+    return paths.empty() ? std::nullopt : in_.integer(paths, 0, 100'000'000);
+  }
+  bool truth(const Paths& paths, bool otherwise) {
+    return paths.empty() ? otherwise : in_.truth(paths, otherwise);
+  }
+  std::string text(const Paths& paths) { return paths.empty() ? std::string() : in_.text(paths); }
+  /// A number that a step cannot do without.
+  int needed(const Paths& paths, int usual, const char* meaning) {
+    if (usual > 0) return count(paths).value_or(usual);
+    return in_.required(paths, 1, 100'000'000, meaning);
+  }
+
+  void read_model() {
+    const YamlNode* const said = in_.take_first(words_.model);
+    plan_.model = options_.model;
+    if (plan_.model.empty() && said != nullptr) plan_.model = model_name(said->text);
+    if (plan_.model.empty())
+      return in_.refuse(words_.model.front(), "is missing; give --model NAME");
+    if (const auto shape = known_shape(plan_.model, options_)) {
+      job_.model = *shape;
+      plan_.model = shape->name;
+    }
+  }
+
+  void read_batch() {
+    steps_.loop = words_.loop;
+    steps_.prompts = needed(words_.prompts, words_.usual_prompts, "prompts of a step");
+    steps_.answers = count(words_.answers).value_or(words_.usual_answers);
+    steps_.epochs = std::max(1, count(words_.epochs).value_or(1));
+    const int samples = steps_.prompts * steps_.answers;
+    int update = count(words_.update_answers).value_or(samples);
+    if (const auto prompts = count(words_.update_prompts)) update = *prompts * steps_.answers;
+    job_.training.global_batch = std::min(samples, std::max(1, update));
+    read_lengths();
+  }
+
+  /// Configurations state limits; what answers are like, logs do.
+  void read_lengths() {
+    const int total = count(words_.total_most).value_or(0);
+    int answer = count(words_.answer_most).value_or(words_.usual_answer);
+    int prompt = count(words_.prompt_most).value_or(words_.usual_prompt);
+    if (answer <= 0) answer = total;
+    if (answer <= 0) return in_.refuse(words_.answer_most.front(), "is missing");
+    if (prompt <= 0) prompt = std::max(1, answer / 8);
+    if (total > 0) answer = std::min(answer, total);
+    steps_.answer = {.mean = std::ceil(answer / 2.0), .variation = 0.7, .most = answer};
+    steps_.prompt = {.mean = std::ceil(prompt / 2.0), .most = prompt};
+    plan_.notes.assumed.push_back(
+        fmt::format("answers of {:.0f} tokens and prompts of {:.0f}, half of their limits: state "
+                    "post_training.answer.tokens and prompt.tokens as your log shows them",
+                    steps_.answer.mean, steps_.prompt.mean));
+    read_rows(total > 0 ? total : prompt + answer);
+  }
+
+  void read_rows(int whole) {
+    Training& training = job_.training;
+    training.micro_batch = std::max(1, count(words_.micro_batch).value_or(1));
+    const int most = count(words_.row_tokens).value_or(0);
+    // Packed micro-batches of so many samples hold their tokens and no pads.
+    const int row = truth(words_.dynamic, words_.dynamic.empty()) && most > 0
+                        ? most
+                        : training.micro_batch * (whole / 2);
+    const bool packs = truth(words_.packs, words_.framework == Framework::verl ||
+                                               words_.framework == Framework::nemo_rl);
+    training.samples.layout = packs ? SampleLayout::packed : SampleLayout::padded;
+    training.sequence = packs ? std::max(row, whole) : whole;
+    if (packs) training.micro_batch = 1;
+  }
+
+  bool on_megatron() {
+    if (words_.framework == Framework::slime) return true;
+    const std::string said = text(words_.megatron);
+    return said == "megatron" || said == "true";
+  }
+
+  void read_trainer() {
+    const bool megatron = on_megatron();
+    Parallel& parallel = job_.parallel;
+    parallel.tensor = std::max(1, count(words_.tensor).value_or(1));
+    parallel.pipeline = std::max(1, count(words_.pipeline).value_or(1));
+    parallel.context = std::max(1, count(words_.context).value_or(1));
+    parallel.expert = std::max(1, count(words_.expert).value_or(1));
+    const auto expert_tensor = count(words_.expert_tensor);
+    if (parallel.expert > 1) parallel.expert_tensor = std::max(1, expert_tensor.value_or(1));
+    parallel.sequence = truth(words_.sequence_parallel, megatron) && parallel.tensor > 1;
+    parallel.zero = megatron ? 1 : count(words_.zero).value_or(3);
+    if (words_.framework == Framework::openrlhf)
+      choose_stack(plan_, "deepspeed-zero3", "OpenRLHF on DeepSpeed");
+    else
+      choose_stack(plan_, megatron ? "megatron-core" : "fsdp2",
+                   std::string(title_of(words_.framework)) +
+                       (megatron ? " on Megatron-Core" : " on PyTorch FSDP"));
+    if (truth_of_recompute()) job_.memory.recompute.kind = RecomputeKind::full;
+    const bool offload = truth(words_.offload, steps_.placement == RolloutPlacement::colocated);
+    rests_ = offload;
+  }
+
+  /// A flag, or Megatron-LM's granularity.
+  bool truth_of_recompute() {
+    if (words_.framework == Framework::slime) return text(words_.recompute) == "full";
+    return truth(words_.recompute, words_.usually_recomputes);
+  }
+
+  void read_engine() {
+    const std::string engine = text(words_.engine);
+    serving_.engine = words_.framework == Framework::slime ? "sglang" : "vllm";
+    if (engine == "sglang" || engine == "vllm")
+      serving_.engine = engine;
+    else if (!engine.empty())
+      in_.refuse(words_.engine.front(), "is an engine that is not modelled");
+    const int tensor = words_.framework == Framework::verl ? 2 : 1;
+    serving_.layout.tensor = std::max(1, count(words_.gen_tensor).value_or(tensor));
+    serving_.layout.pipeline = std::max(1, count(words_.gen_pipeline).value_or(1));
+    serving_.layout.expert = std::max(1, count(words_.gen_expert).value_or(1));
+    if (!words_.gen_memory.empty()) serving_.memory_share = in_.number(words_.gen_memory);
+    if (const auto most = count(words_.gen_sequences)) serving_.batching.sequences = *most;
+    serving_.cuda_graphs = !truth(words_.gen_eager, false);
+  }
+
+  void read_machine(const LaunchSize& size, int host_gpus) {
+    const int nodes = count(words_.nodes).value_or(size.nodes.value_or(words_.usual_nodes));
+    const int each = count(words_.gpus_per_node).value_or(words_.usual_gpus);
+    int gpus = options_.gpus.value_or(nodes * each);
+    const int apart = read_placement(nodes, each, host_gpus);
+    // NeMo-RL's cluster holds both sides, the others' sections are the trainer's alone.
+    if (apart > 0 && words_.framework == Framework::nemo_rl) gpus -= apart;
+    steps_.generation_gpus = apart;
+    const int model = job_.parallel.tensor * job_.parallel.context * job_.parallel.pipeline;
+    if (gpus < model || gpus % model != 0)
+      return in_.refuse(words_.nodes.front(),
+                        fmt::format("{} GPUs that train do not divide into replicas of {}; say "
+                                    "how many with --gpus",
+                                    gpus, model));
+    job_.parallel.data = gpus / model;
+  }
+
+  /// GPUs that generate and do nothing else.
+  int read_placement(int nodes, int each, int host_gpus) {
+    const bool shares = truth(words_.colocated, words_.usually_colocated);
+    const auto own_nodes = count(words_.generation_nodes);
+    const auto own_each = count(words_.generation_gpus_per_node);
+    const int engines = count(words_.engines).value_or(0);
+    const int own = count(words_.generation_gpus).value_or(0);
+    const double staleness =
+        words_.staleness.empty() ? 0.0 : in_.number(words_.staleness).value_or(0.0);
+    steps_.partial_rollouts = truth(words_.partial, false);
+    if (shares && own_nodes.value_or(0) == 0) {
+      steps_.offload = rests_;
+      if (steps_.partial_rollouts) steps_.staleness = staleness;
+      return 0;
+    }
+    steps_.placement = RolloutPlacement::separate;
+    steps_.staleness = staleness;
+    if (own > 0) return own;
+    if (engines > 0) return engines * serving_.layout.gpus();
+    if (own_nodes) return *own_nodes * own_each.value_or(each);
+    if (own_each) return *own_each;
+    in_.refuse(words_.colocated.empty() ? words_.nodes.front() : words_.colocated.front(),
+               fmt::format("GPUs that generate are not stated, beside {} nodes of {}", nodes,
+                           std::min(each, host_gpus)));
+    return 0;
+  }
+
+  void read_algorithm() {
+    const std::string said = text(words_.algorithm);
+    if (said == "gae" || (said.empty() && (words_.framework == Framework::verl ||
+                                           words_.framework == Framework::openrlhf)))
+      steps_.algorithm = PolicyAlgorithm::ppo;
+    else if (said.starts_with("reinforce_plus_plus") || said == "reinforce++")
+      steps_.algorithm = PolicyAlgorithm::reinforce_pp;
+    else if (said == "rloo")
+      steps_.algorithm = PolicyAlgorithm::rloo;
+    if (!words_.reference.empty()) steps_.reference = truth(words_.reference, false);
+    steps_.reward_model = truth(words_.reward_model, false);
+  }
+
+  const PolicyWords& words_;
+  TreeReader& in_;
+  const PlanImportOptions& options_;
+  ImportedPlan& plan_;
+  Job& job_;
+  ServingPlan serving_;
+  PostTrainingPlan steps_;
+  bool rests_ = true;
+};
+
+/// Whether a command starts such a loop.
+bool starts_loop(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with("verl.") || word.starts_with("openrlhf.") || word.ends_with(".py");
+  });
+}
+
+/// The words of a launch: overrides key=value of verl and NeMo-RL, arguments of the others.
+YamlNode tree_of_launch(const NamedLaunch& launch, bool overrides) {
+  YamlNode root = empty_map(launch.mark);
+  std::vector<std::string> words = launch.before;
+  words.insert(words.end(), launch.words.begin(), launch.words.end());
+  if (overrides) {
+    for (const std::string& word : words)
+      if (is_override(word)) put_override(root, word, launch.mark);
+    return root;
+  }
+  std::vector<std::string> strays;
+  for (const auto& [name, value] : arguments_of(words, strays)) {
+    YamlNode node;
+    node.kind = YamlNode::Kind::scalar;
+    node.text = value;
+    node.mark = launch.mark;
+    put_value(root, name, std::move(node));
+  }
+  return root;
+}
+
+/// A number, or what `${group.key}` stands for.
+std::optional<double> factor_of(const YamlNode& root, std::string_view text) {
+  const std::size_t start = text.find_first_not_of(' ');
+  if (start == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(start);
+  if (!text.starts_with("${")) return parse_number(text).value;
+  const YamlNode* const node = node_at(root, text.substr(2, text.find('}') - 2));
+  return node != nullptr ? parse_number(node->text).value : std::nullopt;
+}
+
+/// Numbers in quotes are numbers to OmegaConf, and NeMo-RL's ${mul:a, b} is their product.
+void reckon(const YamlNode& root, YamlNode& node) {
+  for (YamlEntry& entry : node.entries) reckon(root, entry.value);
+  for (YamlNode& item : node.items) reckon(root, item);
+  if (!node.is_scalar()) return;
+  constexpr std::string_view product = "${mul:";
+  const std::size_t comma = node.text.find(',');
+  if (node.text.starts_with(product) && comma != std::string::npos) {
+    const std::string_view text = node.text;
+    const auto first = factor_of(root, text.substr(product.size(), comma - product.size()));
+    const auto second = factor_of(root, text.substr(comma + 1, text.size() - comma - 2));
+    if (first && second) node.text = fmt::format("{:.0f}", *first * *second);
+  }
+  if (parse_number(node.text).value) node.quoted = false;
+}
+
+struct PolicySource {
+  YamlNode root;
+  LaunchSize size;
+};
+
+/// A script that starts the loop, or its YAML, perhaps with overrides in the lines behind it.
+std::optional<PolicySource> read_source(const ImportSource& source, const PolicyWords& words,
+                                        const PlanImportOptions& options,
+                                        Diagnostics& diagnostics) {
+  const bool overrides =
+      words.framework == Framework::verl || words.framework == Framework::nemo_rl;
+  const Mark start{std::make_shared<const std::string>(source.name), 1, 1};
+  if (!check_encoding(source.text, start, diagnostics)) return std::nullopt;
+  std::string text = source.text;
+  const std::vector<std::string> behind = split_overrides(text);
+  const bool blank = text.find_first_not_of(" \n\t\r") == std::string::npos;
+  Diagnostics yaml_problems;
+  const auto parsed = parse_yaml(text, source.name, YamlLimits{}, yaml_problems);
+  const bool is_map = parsed && yaml_problems.empty() && parsed->is_map();
+  if (overrides && (blank || is_map)) {
+    PolicySource result{blank ? empty_map(start) : *parsed, {}};
+    for (const std::string& word : behind) put_override(result.root, word, start);
+    resolve_references(result.root);
+    const YamlNode whole = result.root;
+    reckon(whole, result.root);
+    return result;
+  }
+  const auto launch =
+      find_launch(source, options, starts_loop,
+                  std::string("no command starts ") + title_of(words.framework), diagnostics);
+  if (!launch) return std::nullopt;
+  return PolicySource{tree_of_launch(*launch, overrides), launch->size};
+}
+
+}  // namespace
+
+ImportedScenario import_policy(Framework framework, const ImportSource& source,
+                               const PlanImportOptions& options) {
+  const auto words =
+      std::find_if(policy_words().begin(), policy_words().end(),
+                   [&](const PolicyWords& row) { return row.framework == framework; });
+  Diagnostics diagnostics;
+  const auto read = read_source(source, *words, options, diagnostics);
+  diagnostics.throw_if_any();
+  const auto gpus = host_gpus(options, diagnostics);
+  TreeReader in{read->root, diagnostics, options.left_out};
+  ImportedPlan plan;
+  if (gpus) PolicyReader{*words, in, options, plan}.read(read->size, *gpus);
+  in.finish(options, plan.notes);
+  return finish_import(std::move(plan), source, options, diagnostics);
+}
+
+}  // namespace foretrain
