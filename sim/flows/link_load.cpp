@@ -2,6 +2,7 @@
 #include "sim/flows/link_load.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -23,21 +24,17 @@ std::vector<std::size_t> domains_of(std::span<const int> members, int gpus_per_d
 
 }  // namespace
 
-void LinkSum::order_touched() {
-  constexpr std::size_t few = 16;  // sorting more takes longer than looking at every link
-  if (touched_.size() * few < bytes_.size()) return std::sort(touched_.begin(), touched_.end());
-  touched_.clear();
-  for (std::size_t link = 0; link < bytes_.size(); ++link)
-    if (bytes_[link] != 0.0) touched_.push_back(static_cast<LinkId>(link));
-}
-
 LinkLoads LinkSum::take() {
-  order_touched();
   LinkLoads loads;
-  loads.reserve(touched_.size());
-  for (const LinkId link : touched_)
-    loads.push_back({link, std::exchange(bytes_[index(link)], 0.0)});
-  touched_.clear();
+  loads.reserve(std::exchange(count_, 0));
+  for (std::size_t p = 0; p < pages_.size(); ++p)
+    for (std::uint64_t page = std::exchange(pages_[p], 0); page != 0; page &= page - 1) {
+      const std::size_t w = 64 * p + static_cast<std::size_t>(std::countr_zero(page));
+      for (std::uint64_t word = std::exchange(touched_[w], 0); word != 0; word &= word - 1) {
+        const std::size_t link = 64 * w + static_cast<std::size_t>(std::countr_zero(word));
+        loads.push_back({static_cast<LinkId>(link), std::exchange(bytes_[link], 0.0)});
+      }
+    }
   return loads;
 }
 
@@ -57,27 +54,20 @@ void LoadBuilder::send(int from, int to, double bytes) {
   if (from == to || bytes <= 0.0) return;
   const int gpus = fabric_.spec.packing().domain;
   const int flows = from / gpus == to / gpus ? 1 : connections_;
-  for (choice_.flow = 0; choice_.flow < flows; ++choice_.flow) {
-    if (spray_) choice_.uplink = spray_uplink(fabric_, choice_.flow);
-    send_one(from, to, bytes / flows);
-  }
-}
-
-void LoadBuilder::send_one(int from, int to, double bytes) {
-  if (!route(fabric_, from, to, choice_, route_))
+  const auto add = [&, each = bytes / flows](std::span<const LinkId> links) { put(links, each); };
+  if (!routes(fabric_, from, to, flows, spray_, choice_, route_, add))
     throw FabricCut("no way is left from " + node_name(fabric_, from) + " to " +
                     node_name(fabric_, to));
-  if (values_ != nullptr) {
-    for (const LinkId link : route_) highest_ = std::max(highest_, (*values_)[index(link)]);
-    return;
-  }
-  for (const LinkId link : route_) {
+}
+
+void LoadBuilder::put(std::span<const LinkId> links, double bytes) {
+  for (const LinkId link : links) {
     sum_.add(link, bytes);
     if (load_.empty()) continue;
     if (load_[index(link)] == 0.0) loaded_.push_back(link);
     load_[index(link)] += bytes;
   }
-  if (keeps_flows_) flows_.push_back({route_, bytes});
+  if (keeps_flows_) flows_.push_back({{links.begin(), links.end()}, bytes});
 }
 
 void LoadBuilder::ring(std::span<const int> members, double bytes) {

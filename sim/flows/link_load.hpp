@@ -33,20 +33,24 @@ using LinkLoads = std::vector<LinkLoad>;  ///< ascending by link, each once
 /// Adds up bytes by link.
 class LinkSum {
  public:
-  explicit LinkSum(std::size_t links) : bytes_(links) {}
+  explicit LinkSum(std::size_t links)
+      : bytes_(links), touched_(links / 64 + 1), pages_(links / 4096 + 1) {}
 
   void add(LinkId link, double bytes) {
-    if (bytes_[index(link)] == 0.0) touched_.push_back(link);
-    bytes_[index(link)] += bytes;
+    const std::size_t at = index(link);
+    touched_[at / 64] |= std::uint64_t{1} << at % 64;
+    pages_[at / 4096] |= std::uint64_t{1} << at / 64 % 64;
+    if (bytes_[at] == 0.0) ++count_;
+    bytes_[at] += bytes;
   }
   /// What was added since the last call.
   [[nodiscard]] LinkLoads take();
 
  private:
-  void order_touched();
-
   std::vector<double> bytes_;
-  std::vector<LinkId> touched_;
+  std::vector<std::uint64_t> touched_;  ///< a bit per link, so that they come in order unsorted
+  std::vector<std::uint64_t> pages_;    ///< a bit per word of touched_ that is not zero
+  std::size_t count_ = 0;               ///< links touched
 };
 
 /// Share of a link's rate in use from each time on, ascending.
@@ -96,24 +100,17 @@ class LoadBuilder {
   /// The same flow by flow. @pre keep_flows(true) was called before they were added
   [[nodiscard]] std::vector<RoutedFlow> take_flows();
   void keep_flows(bool keep) { keeps_flows_ = keep; }
-  /// From here on nothing is added up: all ways are only looked at for take_highest().
-  /// @param values by link; null: adds up again. Outlives its use
-  void look_up(const std::vector<double>* values) { values_ = values; }
-  /// The highest value on all ways since the last call; 0 without ways.
-  [[nodiscard]] double take_highest() { return std::exchange(highest_, 0.0); }
   /// Adaptive routes avoid what was added since here.
   void forget_load();
 
  private:
-  void send_one(int from, int to, double bytes);
+  void put(std::span<const LinkId> links, double bytes);
 
   const Fabric& fabric_;
   RouteChoice choice_;
   int connections_;  ///< flows between two GPUs of different hosts
   bool spray_;
   bool keeps_flows_ = false;
-  const std::vector<double>* values_ = nullptr;
-  double highest_ = 0.0;
   std::vector<double> load_;  ///< since forget_load(); by link
   std::vector<LinkId> loaded_;
   LinkSum sum_;  ///< since take()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -117,7 +116,9 @@ class MaxMin {
   struct Level {
     double level;  ///< rate per weight
     std::uint32_t link;
-    auto operator<=>(const Level&) const = default;
+    bool operator>(const Level& other) const {
+      return level != other.level ? level > other.level : link > other.link;
+    }
   };
 
   template <class Visit>

@@ -126,20 +126,11 @@ void StepTraffic::refuse_too_many_routes() const {
                  "others repeat");
 }
 
-/// What all exchanges of a channel put on links.
+/// What all exchanges of a channel put on links; their ways are kept.
 LinkLoads StepTraffic::lay_out(std::uint32_t channel) {
-  const int groups = groups_of(channels_.channels[channel]);
   load_.forget_load();
-  if (!keeps_all_ways()) {
-    load_.keep_flows(false);
-    for (int group = 0; group < groups; ++group) {
-      ask_to_go_on();
-      add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, load_);
-    }
-    return load_.take();
-  }
   LinkSum total(capacity_.size());
-  for (int group = 0; group < groups; ++group) {
+  for (int group = 0; group < groups_of(channels_.channels[channel]); ++group) {
     ask_to_go_on();
     ways_[channel].push_back(route(channel, group));
     for (const auto& [link, bytes] : ways_[channel].back().loads) total.add(link, bytes);
@@ -153,19 +144,12 @@ void StepTraffic::add_crowding(std::uint32_t channel, const LinkLoads& total) {
   if (alone <= 0.0 || channels_.channels[channel].together > 1) return;
   if (needs_.empty()) needs_.resize(capacity_.size());
   for (const auto& [link, bytes] : total) needs_[index(link)] = bytes / capacity_[index(link)];
-  load_.look_up(&needs_);
   for (int group = 0; group < groups_of(channels_.channels[channel]); ++group) {
-    ask_to_go_on();
     double most = alone;
-    if (keeps_all_ways())
-      for (const auto& load : way(channel, group).loads)
-        most = std::max(most, needs_[index(load.link)]);
-    else
-      add_load(placed_.job, placed_.ranks, channels_.channels[channel], group, load_);
-    most = std::max(most, load_.take_highest());
+    for (const auto& load : way(channel, group).loads)
+      most = std::max(most, needs_[index(load.link)]);
     crowded_[index(group)] += most / alone * channels_.channels[channel].wire.value();
   }
-  load_.look_up(nullptr);
 }
 
 /// The cost model prices an exchange by the links of the hosts, all ranks at work. From these two
@@ -180,6 +164,7 @@ void StepTraffic::price_channels() {
     priced_.push_back({alone > 0.0 ? wire / alone : 1.0, 0.0});
     if (!options_.fold) continue;
     add_crowding(c, total);
+    if (!keeps_all_ways()) ways_[c] = {};
     totals_.push_back(std::move(total));
   }
   needs_ = {};

@@ -10,7 +10,7 @@
 namespace foretrain {
 namespace {
 
-/// A flow between two GPUs, and the way found so far.
+/// Flows between two GPUs, one after another, and the way found so far.
 class Flow {
  public:
   Flow(const Fabric& fabric, int from, int to, const RouteChoice& choice,
@@ -20,14 +20,20 @@ class Flow {
     to_host_ = to / host_.gpus;
     from_ = from % host_.gpus;
     to_ = to % host_.gpus;
+    const int domain = fabric.spec.packing().domain;
+    one_domain_ = from / domain == to / domain;
+    keeps_ends_ = choice.down == nullptr && host_.scale_up != ScaleUpKind::nvlink_mesh;
+    has_nics_ = fabric.count(NodeKind::nic) > 0;
   }
 
+  /// The way of the flow that the choice names now.
   bool find() {
-    const int from = from_host_ * host_.gpus + from_;
-    const int to = to_host_ * host_.gpus + to_;
-    const int domain = fabric_.spec.packing().domain;
-    if (from / domain == to / domain && inside(from, to)) return true;
-    return fabric_.count(NodeKind::nic) > 0 && over_network();
+    chooser_.restart();
+    if (one_domain_) {
+      links_.clear();
+      if (inside_domain()) return true;
+    }
+    return has_nics_ && over_network();
   }
 
  private:
@@ -57,6 +63,9 @@ class Flow {
     if (push(to_switch(from)) && push(to_switch(to) ^ 1)) return true;
     links_.resize(before);
     return false;
+  }
+  bool inside_domain() {
+    return inside(from_host_ * host_.gpus + from_, to_host_ * host_.gpus + to_);
   }
   bool inside_host(int host, int from, int to) {
     return inside(host * host_.gpus + from, host * host_.gpus + to);
@@ -159,16 +168,39 @@ class Flow {
     return torus_path(fabric_, from, to, chooser_, links_);
   }
 
-  /// Out on one NIC, in on another.
-  bool over(int out_nic, int in_nic) {
-    const LinkId out = fabric_.first_nic_link + 2 * (from_host_ * host_.nics + out_nic);
-    const LinkId in = fabric_.first_nic_link + 2 * (to_host_ * host_.nics + in_nic) + 1;
-    if (to_nic(from_host_, from_, out_nic) && push(out) &&
-        between_leaves(leaf_of(fabric_, from_host_, out_nic), leaf_of(fabric_, to_host_, in_nic)) &&
-        push(in) && from_nic(to_host_, in_nic, to_))
-      return true;
+  /// From the GPU to the leaf of a NIC.
+  bool leave(int out_nic) {
     links_.clear();
-    return false;
+    from_leaf_ = leaf_of(fabric_, from_host_, out_nic);
+    return to_nic(from_host_, from_, out_nic) &&
+           push(fabric_.first_nic_link + 2 * (from_host_ * host_.nics + out_nic));
+  }
+  bool arrive(int in_nic) {
+    return push(fabric_.first_nic_link + 2 * (to_host_ * host_.nics + in_nic) + 1) &&
+           from_nic(to_host_, in_nic, to_);
+  }
+
+  /// Out on one NIC, in on another, as the flow before did or not.
+  bool over(int out_nic, int in_nic) {
+    const bool known = head_ > 0 && out_nic == out_nic_ && in_nic == in_nic_;
+    if (known) {
+      links_.resize(head_);
+      if (!between_leaves(from_leaf_, to_leaf_)) return false;
+      links_.insert(links_.end(), tail_.begin(), tail_.end());
+      return true;
+    }
+    to_leaf_ = leaf_of(fabric_, to_host_, in_nic);
+    bool found = leave(out_nic);
+    head_ = links_.size();
+    found = found && between_leaves(from_leaf_, to_leaf_);
+    const auto before = static_cast<std::ptrdiff_t>(links_.size());
+    found = found && arrive(in_nic);
+    tail_.assign(links_.begin() + before, links_.end());
+    out_nic_ = out_nic;
+    in_nic_ = in_nic;
+    if (!found || !keeps_ends_) head_ = 0;
+    if (!found) links_.clear();
+    return found;
   }
 
   bool over_network() {
@@ -197,6 +229,13 @@ class Flow {
   std::vector<LinkId>& links_;
   int from_host_ = 0, to_host_ = 0;
   int from_ = 0, to_ = 0;  ///< GPUs within their hosts
+  bool one_domain_ = false, has_nics_ = false;
+  // Of the last way over the network:
+  bool keeps_ends_ = false;
+  std::size_t head_ = 0;  ///< links before the first leaf; 0: none to take up again
+  std::vector<LinkId> tail_;
+  int out_nic_ = 0, in_nic_ = 0;
+  int from_leaf_ = 0, to_leaf_ = 0;
 };
 
 }  // namespace
@@ -215,6 +254,19 @@ bool route(const Fabric& fabric, int from, int to, const RouteChoice& choice,
   FORETRAIN_REQUIRE(0 <= from && from < fabric.gpus() && 0 <= to && to < fabric.gpus());
   links.clear();
   return from == to || Flow{fabric, from, to, choice, links}.find();
+}
+
+bool routes(const Fabric& fabric, int from, int to, int count, bool sprayed, RouteChoice& choice,
+            std::vector<LinkId>& links, const std::function<void(std::span<const LinkId>)>& use) {
+  FORETRAIN_REQUIRE(0 <= from && from < fabric.gpus() && 0 <= to && to < fabric.gpus());
+  FORETRAIN_REQUIRE(from != to);
+  Flow way{fabric, from, to, choice, links};
+  for (choice.flow = 0; choice.flow < count; ++choice.flow) {
+    if (sprayed) choice.uplink = spray_uplink(fabric, choice.flow);
+    if (!way.find()) return false;
+    use(links);
+  }
+  return true;
 }
 
 }  // namespace foretrain

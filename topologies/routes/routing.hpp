@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/inputs/simulation.hpp"
@@ -50,5 +52,13 @@ struct RouteChoice {
 /// @pre 0 <= from, to < fabric.gpus(); load and down have one entry per link.
 [[nodiscard]] bool route(const Fabric& fabric, int from, int to, const RouteChoice& choice,
                          std::vector<LinkId>& links);
+
+/// route() for flows 0 to count - 1 between the same two GPUs, whose ends are found once.
+/// @param choice its `flow` and, where they are sprayed, its `uplink` are set for each
+/// @param use called with the links of each, before the next is looked for
+/// @return false where no route is left for one
+[[nodiscard]] bool routes(const Fabric& fabric, int from, int to, int count, bool sprayed,
+                          RouteChoice& choice, std::vector<LinkId>& links,
+                          const std::function<void(std::span<const LinkId>)>& use);
 
 }  // namespace foretrain

@@ -11,10 +11,15 @@ class Chooser {
  public:
   Chooser(const RouteChoice& choice, int from, int to)
       : choice_{choice},
-        hash_{
-            mixed(choice.seed ^
-                  mixed(static_cast<std::uint64_t>(from) << 32U ^ static_cast<std::uint64_t>(to)) ^
-                  static_cast<std::uint64_t>(choice.flow) * 0xd6e8feb86659fd93U)} {}
+        pair_{choice.seed ^
+              mixed(static_cast<std::uint64_t>(from) << 32U ^ static_cast<std::uint64_t>(to))} {
+    restart();
+  }
+
+  /// For the flow that the choice names now.
+  void restart() {
+    hash_ = mixed(pair_ ^ static_cast<std::uint64_t>(choice_.flow) * 0xd6e8feb86659fd93U);
+  }
 
   /// A number below `count` by the next hash value.
   int draw(int count) {
@@ -70,7 +75,8 @@ class Chooser {
   }
 
   const RouteChoice& choice_;
-  std::uint64_t hash_;
+  std::uint64_t pair_;
+  std::uint64_t hash_ = 0;
 };
 
 /// The switched part of a route, from the leaf of one NIC to that of another; appended to `links`.
