@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/step/event_forecast.hpp"
 
+#include <cmath>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "models/forecast/forecast.hpp"
@@ -43,7 +45,9 @@ EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlop
     result.prediction.warnings.push_back(
         {"folded-replicas",
          "two data replicas stand for all, and their exchanges meet those of the others at the "
-         "worst moment: the step may be a few percent too long; --unfold plays all of them"});
+         "worst moment: the step is too long by up to " +
+             std::to_string(std::lround(std::ceil(100.0 * result.run->longer_folded))) +
+             " %; --unfold plays all of them"});
   return result;
 }
 

@@ -207,9 +207,13 @@ bool symmetric(const Simulation& simulation) {
          simulation.placement == PlacementKind::packed && simulation.occupied.empty();
 }
 
+/// Tasks of all replicas that are played in a second or two.
+constexpr std::size_t soon_played = 2'000'000;
+/// Most that are: some 60 bytes each.
+constexpr std::size_t most_played = 20'000'000;
+
 /// @throws TooLarge
 void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
-  constexpr std::size_t most_played = 20'000'000;  // some 60 bytes each
   if (tasks * replicas <= most_played) return;
   throw TooLarge(
       std::to_string(replicas) + " data replicas of " + std::to_string(tasks) +
@@ -248,6 +252,18 @@ std::optional<Infeasible> refuse_drains(const Job& job) {
   return std::nullopt;
 }
 
+std::size_t tasks_of_all(const TaskGraph& graph, const Job& job) {
+  return graph.tasks.size() * index(job.parallel.data);
+}
+
+/// The folded step if no replica met one that is not played.
+Seconds time_unmet(const TaskGraph& graph, StepTraffic& traffic, const ReplayOptions& options) {
+  traffic.meet_others(false);
+  const Replay alone = replay(graph, traffic.network(), traffic, options);
+  traffic.meet_others(true);
+  return max(alone.of(0).makespan, alone.of(options.replicas - 1).makespan);
+}
+
 EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& placed,
                    const EventOptions& options, bool fold) {
   EventRun run;
@@ -278,6 +294,9 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
     disturbances.emplace(placed.fabric, job.simulation, drain_of(placed), capacity, traffic);
     replay_options.network_events = &*disturbances;
   }
+  const bool bounded =
+      replay_options.replicas < job.parallel.data && tasks_of_all(path.graph, job) > soon_played;
+  const Seconds unmet = bounded ? time_unmet(path.graph, traffic, replay_options) : Seconds{};
   Replay played = replay(path.graph, traffic.network(), traffic, replay_options);
 
   run.played = replay_options.replicas;
@@ -288,6 +307,7 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   run.jitter = path.jitter;
   run.release = path.release;
   run.stopped = played.stopped;
+  run.longer_folded = bounded ? played.of(0).makespan / unmet - 1.0 : 0.0;
   const int sample = slowest(path.graph, traffic, played);
   run.replica = traffic.replicas()[static_cast<std::size_t>(sample)];
   run.timeline = played.of(sample);
@@ -303,14 +323,16 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
 
 /// Two replicas stand for all where no exchange meets another. Where they meet, folded ones meet
 /// all the others at their worst moment: then all are played, as those that something tells apart
-/// are, so that one plan is compared with another by one measure. Too large a job stays folded.
+/// are, so that one plan is compared with another by one measure. A job that takes long to play
+/// stays folded where meeting none of the others would make no difference.
 EventRun play(const Job& job, const StageLayout& layout, const PlacedJob& placed,
               const EventOptions& options) {
-  constexpr std::size_t soon_played = 2'000'000;  // tasks: a second or two
+  constexpr double no_difference = 0.005;
   EventRun run = play_once(job, layout, placed, options, symmetric(job.simulation));
   if (!run.folded || run.slowed == 0 || run.stopped) return run;
-  const std::size_t tasks = run.graph.tasks.size();
-  if (tasks * static_cast<std::size_t>(job.parallel.data) > soon_played) return run;
+  const std::size_t all = tasks_of_all(run.graph, job);
+  const bool long_and_sure = all > soon_played && run.longer_folded <= no_difference;
+  if (long_and_sure || all > most_played) return run;
   return play_once(job, layout, placed, options, false);
 }
 

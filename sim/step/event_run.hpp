@@ -45,6 +45,8 @@ struct EventRun {
   int replica = 0;                       ///< which it is
   int played = 1;                        ///< data replicas that were simulated
   bool folded = false;                   ///< they stand for all
+  double longer_folded = 0.0;            ///< share of the step, at most, that meeting the replicas
+                                         ///< that were not played in lock step made it longer
   std::vector<double> link_bytes;        ///< by LinkId
   std::vector<LinkUseSeries> link_use;   ///< of watched links that played replicas use; none where
                                          ///< routes changed during the step

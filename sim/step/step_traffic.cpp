@@ -22,17 +22,6 @@ bool within_host(LinkKind kind) {
 
 bool before(const LinkLoad& load, LinkId link) { return load.link < link; }
 
-/// `loads` with the bytes that `total` has on the same links. An exchange crosses few links of all:
-/// they are looked up, not walked to.
-LinkLoads lifted(LinkLoads loads, const LinkLoads& total) {
-  auto next = total.begin();
-  for (LinkLoad& load : loads) {
-    next = std::lower_bound(next, total.end(), load.link, before);
-    load.bytes = next->bytes;
-  }
-  return loads;
-}
-
 }  // namespace
 
 std::vector<double> achievable_rates(const Job& job, const Fabric& fabric) {
@@ -186,6 +175,16 @@ void StepTraffic::choose_replicas() {
   keep_chosen();
 }
 
+/// What all replicas put on the links of one's way. It crosses few links of all: they are looked
+/// up, not walked to.
+void StepTraffic::add_others(const LinkLoads& total, Way& way) {
+  auto next = total.begin();
+  for (LinkLoad& load : way.loads) {
+    next = std::lower_bound(next, total.end(), load.link, before);
+    way.own.push_back(std::exchange(load.bytes, next->bytes));
+  }
+}
+
 /// Ways of the chosen replicas, with what all replicas put on their links.
 void StepTraffic::keep_chosen() {
   for (std::uint32_t c = 0; c < channels_.channels.size(); ++c) {
@@ -194,15 +193,33 @@ void StepTraffic::keep_chosen() {
     for (std::size_t i = 0; i < (together > 1 ? 1 : replicas_.size()); ++i) {
       const int group = replicas_[i] / together;
       kept.push_back(keeps_all_ways() ? way(c, group) : route(c, group));
-      kept.back().loads = lifted(std::move(kept.back().loads), totals_[c]);
+      add_others(totals_[c], kept.back());
     }
     ways_[c] = std::move(kept);
   }
 }
 
+void StepTraffic::meet_others(bool meet) {
+  FORETRAIN_REQUIRE(options_.fold);
+  meets_others_ = meet;
+  for (std::vector<Way>& groups : ways_)
+    for (Way& way : groups) way.moved = 0.0;
+  ran_.clear();
+  build_shared();
+}
+
+/// What an exchange asks of links.
+LinkLoads StepTraffic::asked(const Way& way) const {
+  LinkLoads loads = way.loads;
+  for (std::size_t i = 0; i < way.own.size() && !meets_others_; ++i) loads[i].bytes = way.own[i];
+  return loads;
+}
+
 /// Which links can slow anybody.
 void StepTraffic::build_shared() {
   std::vector<LinkDemand> demands;
+  std::vector<LinkLoads> alone;
+  if (!meets_others_) alone.reserve(ways_.size() * replicas_.size());  // demands point at them
   for (std::uint32_t c = 0; c < ways_.size(); ++c) {
     const Channel& channel = channels_.channels[c];
     Priced& priced = priced_[c];
@@ -213,7 +230,8 @@ void StepTraffic::build_shared() {
                               << 32U;
     const bool moves = channel.wire > Seconds{};
     for (std::size_t group = 0; moves && group < ways_[c].size(); ++group) {
-      const LinkLoads& loads = ways_[c][group].loads;
+      if (!meets_others_) alone.push_back(asked(ways_[c][group]));
+      const LinkLoads& loads = meets_others_ ? ways_[c][group].loads : alone.back();
       priced.base = std::max(priced.base, pace(c) * most_bytes_within_hosts(loads));
       demands.push_back({loads, pace(c), key | group});
     }
@@ -247,7 +265,7 @@ void StepTraffic::make_flows(std::uint32_t channel, const Way& way) {
   }
   Flow flow;
   const double share = pace(channel) / priced.base;
-  for (const auto& [link, bytes] : way.loads) {
+  for (const auto& [link, bytes] : asked(way)) {
     const std::uint32_t place =
         options_.changing ? static_cast<std::uint32_t>(link) : shared_.place[index(link)];
     if (place != SharedLinks::left_out) flow.route.push_back({place, share * bytes});

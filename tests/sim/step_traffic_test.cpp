@@ -232,3 +232,37 @@ TEST_CASE("steps on fabrics: links that are left out would have changed nothing"
       REQUIRE(compressed.of(replica).end[id].value() ==
               Approx(whole.of(replica).end[id].value()).epsilon(1e-9));
 }
+
+TEST_CASE("steps on fabrics: a folded step that met no other replica is a lower bound",
+          "[sim][traffic]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.pipeline = 4;
+  job.parallel.data = 8;
+  job.cluster.hosts = 32;
+  job.training.global_batch = 8 * 12;
+  job.simulation.seed = GENERATE(1U, 2U);
+  const Fabric fabric = fabric_of_radix(job, 16);
+  const Job alone = uncontended(job);
+  const TaskGraph graph = step_path(alone, stage_layout(job.model, job.parallel)).graph;
+  const RankMap ranks{job.parallel,
+                      std::get<std::vector<int>>(place_ranks(fabric, {job.parallel.gpus()}))};
+  StepTrafficOptions how;
+  how.fold = true;
+  StepTraffic traffic{{alone, fabric, ranks}, graph, step_channels(alone, graph), how};
+  ReplayOptions options;
+  options.replicas = static_cast<int>(traffic.replicas().size());
+  const auto play = [&] { return replay(graph, traffic.network(), traffic, options); };
+  const Replay met = play();
+  const std::vector<double> bytes = traffic.link_bytes();
+  traffic.meet_others(false);
+  const Replay unmet = play();
+  REQUIRE(unmet.timeline.makespan < met.timeline.makespan);
+  // All that was there is back, and what has moved counts once.
+  traffic.meet_others(true);
+  REQUIRE(play().timeline.makespan == met.timeline.makespan);
+  REQUIRE(traffic.link_bytes() == bytes);
+  job.simulation.unfold = true;
+  const Seconds all = traffic_run(job, fabric).timeline.makespan;
+  REQUIRE(all >= unmet.timeline.makespan);
+  REQUIRE(all <= met.timeline.makespan);
+}

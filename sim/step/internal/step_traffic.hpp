@@ -59,6 +59,10 @@ class StepTraffic final : public TrafficSource {
   void started(std::uint32_t channel, int group, Seconds now) override;
   void moved(std::uint32_t channel, int group, double amount, Seconds now) override;
 
+  /// Folded: whether exchanges meet those of all replicas that are not played, which is so from the
+  /// beginning, or of none. What has moved counts anew.
+  void meet_others(bool meet);
+
   /// From now on flows go round these links; null: none. @pre options.changing
   void set_down(const LinkSet* down);
 
@@ -77,7 +81,8 @@ class StepTraffic final : public TrafficSource {
  private:
   /// One exchange of a channel on its way.
   struct Way {
-    LinkLoads loads;  ///< of itself; folded: with those of the replicas that it stands for
+    LinkLoads loads;          ///< of itself; folded: with those of the replicas that it stands for
+    std::vector<double> own;  ///< folded: bytes of itself on the links of `loads`
     std::vector<RoutedFlow> flows;  ///< only when expanded
     double moved = 0.0;
     Seconds since;  ///< start of the exchange under way
@@ -100,7 +105,9 @@ class StepTraffic final : public TrafficSource {
   [[nodiscard]] LinkLoads lay_out(std::uint32_t channel);
   void add_crowding(std::uint32_t channel, const LinkLoads& total);
   void choose_replicas();
+  static void add_others(const LinkLoads& total, Way& way);
   void keep_chosen();
+  [[nodiscard]] LinkLoads asked(const Way& way) const;
   void build_shared();
   /// Bytes per second for every byte of an exchange's loads.
   [[nodiscard]] double pace(std::uint32_t channel) const {
@@ -116,7 +123,8 @@ class StepTraffic final : public TrafficSource {
   StepTrafficOptions options_;
   std::vector<double> capacity_;  ///< by link: what large messages reach
   mutable LoadBuilder load_;
-  std::vector<Priced> priced_;     ///< by channel
+  std::vector<Priced> priced_;  ///< by channel
+  bool meets_others_ = true;
   std::vector<LinkLoads> totals_;  ///< by channel: of all its exchanges together; only folded
   std::vector<double>
       crowded_;                ///< by data replica: how much its exchanges are in each other's way
