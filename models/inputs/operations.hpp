@@ -14,16 +14,21 @@ enum class CheckpointMode { sync, async };
 FORETRAIN_ENUM_NAMES(CheckpointMode, {CheckpointMode::sync, "sync"},
                      {CheckpointMode::async, "async"});
 
-/// What a failure rate counts: one failing part takes the whole job down.
-enum class ComponentKind { gpu, nic, host, job };
+/// What a failure rate counts. A domain is what one NVSwitch fabric joins: a host, or a rack.
+enum class ComponentKind { gpu, nic, host, domain, network_switch, job };
 FORETRAIN_ENUM_NAMES(ComponentKind, {ComponentKind::gpu, "gpu"}, {ComponentKind::nic, "nic"},
-                     {ComponentKind::host, "host"}, {ComponentKind::job, "job"});
+                     {ComponentKind::host, "host"}, {ComponentKind::domain, "domain"},
+                     {ComponentKind::network_switch, "switch"}, {ComponentKind::job, "job"});
 
-/// A kind of part that fails by itself.
+/// A kind of part that fails by itself, and stops the job unless it runs on without it.
 struct ComponentFailures {
   std::string name;
   ComponentKind per = ComponentKind::gpu;
-  Seconds every;  ///< mean time between failures of one of them
+  Seconds every;                          ///< mean time between failures of one of them
+  std::optional<Seconds> degraded_for{};  ///< the job runs on, slower, until one is repaired
+  std::optional<double> pace{};           ///< of the job meanwhile, 1 is full speed
+  std::vector<double> paces{};            ///< the same as played, by how many are out less one
+  double per_host = 0.0;                  ///< of a switch: how many there are, by host
 };
 
 /// A measured point of interruptions against job size.
@@ -115,9 +120,10 @@ struct LoadingFacts {
 struct FailSlowFacts {
   std::optional<Seconds> every;  ///< mean time between two episodes anywhere in the job
   std::optional<double> per_1000_node_days;
-  std::optional<double> pace;    ///< of the slow member's kernels, 1 is full speed
-  std::optional<Seconds> lasts;  ///< until it is found or over
-  bool restart = false;          ///< the end of an episode is a restart without the host
+  std::optional<double> pace;        ///< of the slow member's kernels, 1 is full speed
+  std::optional<Seconds> lasts;      ///< until it is found or over
+  bool restart = false;              ///< the end of an episode is a restart without the host
+  std::optional<double> job_pace{};  ///< of the job during one, as played; absent: from `pace`
 };
 
 /// Capacity that is taken away and given back.

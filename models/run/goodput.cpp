@@ -67,7 +67,8 @@ struct Pace {
 Pace pace_of(const RunModel& model) {
   // Episodes start whether or not one is on already: 1 - e^-load is the share of time with any.
   const double load = rate_of(model.slow_every) * model.slow_lasts.value();
-  const double mean = 1.0 - (1.0 - model.slow_pace) * -std::expm1(-load);
+  double mean = 1.0 - (1.0 - model.slow_pace) * -std::expm1(-load);
+  for (const Degradation& parts : model.degraded) mean *= parts.mean_pace();
   const double busy = 1.0 + model.evaluation;
   return {model.evaluation, std::max(0.0, busy / mean - busy)};
 }
@@ -127,6 +128,23 @@ RunSplit never_ends(RunSplit split) {
 }
 
 }  // namespace
+
+double Degradation::pace(int out) const {
+  FORETRAIN_REQUIRE(!paces.empty() && out >= 0);
+  return out == 0 ? 1.0 : paces[std::min(static_cast<std::size_t>(out), paces.size()) - 1];
+}
+
+double Degradation::mean_pace() const {
+  const double load = rate_of(every) * lasts.value();
+  double chance = std::exp(-load);  // of `out` parts at a time
+  double mean = 0.0, below = 0.0;
+  for (int out = 0; out < static_cast<int>(paces.size()); ++out) {
+    mean += chance * pace(out);
+    below += chance;
+    chance *= load / (out + 1);
+  }
+  return mean + std::max(0.0, 1.0 - below) * paces.back();
+}
 
 double ettr(const Interruptions& interruptions) {
   FORETRAIN_REQUIRE(interruptions.between > Seconds{} && interruptions.every > Seconds{});

@@ -34,26 +34,38 @@ struct Interruptions {
 /// @pre servers >= 0; load >= 0.
 [[nodiscard]] double erlang_loss(int servers, double load);
 
+/// Parts that fail while the job runs on, slower, and are repaired each by itself.
+struct Degradation {
+  Seconds every;              ///< mean time between failures of any of them (exponential)
+  Seconds lasts;              ///< mean time to repair one (exponential)
+  std::vector<double> paces;  ///< of the job with 1, 2, ... of them out; the last for more
+
+  [[nodiscard]] double pace(int out) const;
+  /// Over time: the number that is out is Poisson distributed (M/M/infinity).
+  [[nodiscard]] double mean_pace() const;
+};
+
 /// The life of a job as random processes, all inputs known. A time of zero stands for "never" where
 /// it is a distance, and for "nothing" where it is a cost.
 struct RunModel {
-  Seconds ideal;                  ///< of the steps back to back
-  Seconds between;                ///< mean time between unannounced interruptions (exponential)
-  std::vector<Outage> trace;      ///< recorded ones instead: their gaps, drawn again and again
-  Seconds detection;              ///< of an interruption
-  Seconds reschedule;             ///< until hosts are assigned again
-  Seconds reload;                 ///< of the checkpoint
-  Seconds warm_up;                ///< at every start
-  Seconds every;                  ///< running time between checkpoints
-  Seconds stall;                  ///< that one stops training
-  Seconds lag;                    ///< until it is safe, after the stall
-  double evaluation = 0.0;        ///< pause per time of steps
-  Seconds planned_every;          ///< announced stops, after a checkpoint
-  Seconds planned_pause;          ///< of such a stop, before the reload
-  Seconds slow_every;             ///< mean time between episodes of a slow member
-  double slow_pace = 1.0;         ///< of the job during one
-  Seconds slow_lasts;             ///< mean, exponential
-  bool slow_restart = false;      ///< each ends in a restart after a checkpoint
+  Seconds ideal;              ///< of the steps back to back
+  Seconds between;            ///< mean time between unannounced interruptions (exponential)
+  std::vector<Outage> trace;  ///< recorded ones instead: their gaps, drawn again and again
+  Seconds detection;          ///< of an interruption
+  Seconds reschedule;         ///< until hosts are assigned again
+  Seconds reload;             ///< of the checkpoint
+  Seconds warm_up;            ///< at every start
+  Seconds every;              ///< running time between checkpoints
+  Seconds stall;              ///< that one stops training
+  Seconds lag;                ///< until it is safe, after the stall
+  double evaluation = 0.0;    ///< pause per time of steps
+  Seconds planned_every;      ///< announced stops, after a checkpoint
+  Seconds planned_pause;      ///< of such a stop, before the reload
+  Seconds slow_every;         ///< mean time between episodes of a slow member
+  double slow_pace = 1.0;     ///< of the job during one
+  Seconds slow_lasts;         ///< mean, exponential
+  bool slow_restart = false;  ///< each ends in a restart after a checkpoint
+  std::vector<Degradation> degraded;
   Seconds preempted_every;        ///< mean time between losses of capacity
   Seconds preempted_wait;         ///< until it is back
   bool preempted_warned = false;  ///< early enough for a checkpoint

@@ -20,14 +20,18 @@ Seconds from_rate(double per_second) {
   return per_second > 0.0 ? Seconds{1.0 / per_second} : Seconds{};
 }
 
-double count_of(ComponentKind kind, const Cluster& cluster) {
-  switch (kind) {
+double count_of(const ComponentFailures& kind, const Cluster& cluster) {
+  switch (kind.per) {
     case ComponentKind::gpu:
       return cluster.gpus();
     case ComponentKind::nic:
       return static_cast<double>(cluster.hosts) * cluster.host.nics;
     case ComponentKind::host:
       return cluster.hosts;
+    case ComponentKind::domain:
+      return std::ceil(cluster.hosts / static_cast<double>(std::max(1, cluster.host.domain_hosts)));
+    case ComponentKind::network_switch:
+      return kind.per_host * cluster.hosts;
     case ComponentKind::job:
       return 1.0;
   }
@@ -131,6 +135,7 @@ class Reader {
     read_recovery();
     read_rest();
     read_fail_slow();
+    read_degraded();
     read_preemption();
     read_checkpoint();
     if (!missing_.empty()) return {std::nullopt, missing_};
@@ -194,7 +199,21 @@ class Reader {
     model_.slow_restart = facts.restart;
     // Everybody waits for the slow member's kernels; communication and bubbles stay as they are.
     const Seconds kernels = step_.breakdown.compute + step_.breakdown.recompute;
-    if (pace > 0.0) model_.slow_pace = step_.time / (step_.time + (1.0 / pace - 1.0) * kernels);
+    if (facts.job_pace)
+      model_.slow_pace = *facts.job_pace;
+    else if (pace > 0.0)
+      model_.slow_pace = step_.time / (step_.time + (1.0 / pace - 1.0) * kernels);
+  }
+
+  void read_degraded() {
+    for (const ComponentFailures& part : ops_.interruptions.components) {
+      const double parts = count_of(part, job_.cluster);
+      if (!part.degraded_for || parts <= 0.0) continue;
+      std::vector<double> paces = part.paces;
+      if (part.pace) paces = {*part.pace};
+      if (paces.empty()) paces = {need(part.pace, "operations.interruptions.components[].pace")};
+      model_.degraded.push_back({part.every / parts, *part.degraded_for, std::move(paces)});
+    }
   }
 
   void read_preemption() {
@@ -288,7 +307,7 @@ std::optional<Seconds> time_between_interruptions(const Job& job, std::vector<Wa
   if (!facts.components.empty()) {
     double rate = 0.0;
     for (const ComponentFailures& part : facts.components)
-      rate += count_of(part.per, job.cluster) / part.every.value();
+      if (!part.degraded_for) rate += count_of(part, job.cluster) / part.every.value();
     return from_rate(rate);
   }
   if (!facts.curve.empty()) return on_curve(facts.curve, gpus, warnings);

@@ -16,10 +16,16 @@ constexpr auto parts_of_a_run = std::to_array<RunPart>(
       "Time that checkpoints stop training, in seconds.",
       "training time / run.checkpoint_every_s x run.checkpoint_stall_s",
       "@run.checkpoint_every_s @run.checkpoint_stall_s"},
-     {&RunSplit::slow, "slow_s", "stragglers", "Waiting for stragglers, in seconds.",
-      "steps x (1 / mean pace - 1); pace 1 unless some episode is on, which is 1 - e^-(lasts / "
-      "every) of the time; then step / (step + (1 / pace - 1) (compute + recompute))",
-      "operations.fail_slow @step.breakdown.compute_s @step.breakdown.recompute_s @step.time_s"},
+     {&RunSplit::slow, "slow_s", "stragglers, degraded",
+      "What stragglers and parts that are out make steps longer, in seconds.",
+      "steps x (1 / mean pace - 1); a straggler's pace is 1 unless some episode is on, which is 1 "
+      "- "
+      "e^-(lasts / every) of the time; then step / (step + (1 / pace - 1) (compute + recompute)), "
+      "or "
+      "as played; times that of n parts out, which are Poisson distributed (mean: parts x "
+      "degraded_for / every)",
+      "operations.fail_slow operations.interruptions.components @step.breakdown.compute_s "
+      "@step.breakdown.recompute_s @step.time_s"},
      {&RunSplit::lost, "lost_s", "lost work",
       "Lost work: steps repeated after interruptions, in seconds.",
       "(e^(w / between) - 1) between - w per checkpoint interval of w seconds, and what was not "

@@ -82,6 +82,13 @@ AnswerTable interval_table(const GoodputStudy& study) {
   return table;
 }
 
+AnswerTable state_table(const GoodputStudy& study) {
+  AnswerTable table{{words_column("state"), number_column("step"), number_column("pace")}};
+  for (const DegradedState& state : study.states)
+    table.add({state.name, seconds_text(state.step), percent_text(state.pace)});
+  return table;
+}
+
 AnswerTable life_table(const GoodputStudy& study) {
   AnswerTable table{{number_column("day"), words_column("productive time"), number_column(),
                      number_column("stops"), number_column("time lost")}};
@@ -140,6 +147,7 @@ Answer goodput_answer(const GoodputStudy& study, const std::string& source) {
   answer.add("", run_facts(study));
   answer.add("Where the time goes", split_table(study));
   answer.add("Other checkpoint intervals", interval_table(study));
+  if (!study.states.empty()) answer.add("Steps with parts out, as played", state_table(study));
   answer.add("One simulated run", life_table(study), AnswerPlace::terminal);
   answer.add("One simulated run", AnswerPicture{goodput_svg(study), "One simulated run"},
              AnswerPlace::pages);

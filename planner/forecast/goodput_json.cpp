@@ -38,6 +38,16 @@ Json intervals_tree(const std::vector<IntervalRow>& rows) {
   return result;
 }
 
+Json states_tree(const std::vector<DegradedState>& states) {
+  Json result = Json::array();
+  for (const DegradedState& state : states)
+    result.push_back({{"name", state.name},
+                      {"out", state.out},
+                      {"step_s", number_or_null(state.step.value())},
+                      {"pace", number_or_null(state.pace)}});
+  return result;
+}
+
 Json life_tree(const RunTrial& life) {
   Json stops = Json::array();
   for (const RunStop& stop : life.stops)
@@ -77,6 +87,7 @@ std::string goodput_json(const GoodputStudy& study) {
   tree["simulated_step_as_forecast"] =
       known && study.steady ? spread_tree(*study.steady) : Json(nullptr);
   tree["intervals"] = intervals_tree(study.intervals);
+  tree["states"] = states_tree(study.states);
   tree["life"] = known ? life_tree(study.life) : Json(nullptr);
   tree["warnings"] = prediction.at("warnings");
   return dump(tree);

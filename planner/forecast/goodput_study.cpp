@@ -77,17 +77,22 @@ void simulate(RunModel model, Seconds step, RunSpreadOptions options, GoodputStu
 }  // namespace
 
 GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& options) {
+  return study_goodput(evaluate(scenario, AttentionFlops::full, options.engine), options);
+}
+
+GoodputStudy study_goodput(Report report, const GoodputOptions& options) {
   FORETRAIN_REQUIRE(options.trials >= 1);
   GoodputStudy study;
-  study.report = evaluate(scenario, AttentionFlops::full, options.engine);
+  study.report = std::move(report);
+  study.stopped = options.stop != nullptr && options.stop->load();
   const Prediction& p = study.report.prediction;
+  const Job& job = study.report.scenario.job;
   if (!p.feasible() || !p.step || !p.run.ideal) return study;
   std::vector<Warning> told_before;
-  RunInputs inputs = run_model(scenario.job, *p.step, *p.run.ideal, told_before);
+  RunInputs inputs = run_model(job, *p.step, *p.run.ideal, told_before);
   study.missing = std::move(inputs.missing);
   if (!p.run.expected) return study;
-  simulate(std::move(*inputs.model), p.step->time, spread_options(scenario.job, *p.step, options),
-           study);
+  simulate(std::move(*inputs.model), p.step->time, spread_options(job, *p.step, options), study);
   return study;
 }
 

@@ -21,6 +21,14 @@ struct IntervalRow {
   double simulated = 0.0;    ///< mean over the trials, step time as forecast
 };
 
+/// A state of the machine in which the job runs on, slower.
+struct DegradedState {
+  std::string name;   ///< "2 NICs out", "leaf0 out"
+  int out = 0;        ///< parts
+  Seconds step;       ///< as played
+  double pace = 1.0;  ///< step of the whole machine over this one
+};
+
 /// A run's life: what is lost to what, how sure that is, and one life as an example.
 struct GoodputStudy {
   Report report;
@@ -31,6 +39,7 @@ struct GoodputStudy {
   std::optional<RunSpread> steady;     ///< step time as forecast; absent when stopped before
   RunTrial life;                       ///< recorded, step time as forecast
   std::vector<IntervalRow> intervals;  ///< fewer when stopped
+  std::vector<DegradedState> states;   ///< that the event engine played; empty for other engines
 };
 
 struct GoodputOptions {
@@ -43,6 +52,8 @@ struct GoodputOptions {
 
 /// @pre trials >= 1
 [[nodiscard]] GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& options);
+/// The same of a scenario that was forecast.
+[[nodiscard]] GoodputStudy study_goodput(Report report, const GoodputOptions& options);
 
 /// Why goodput is known in closed form but not simulated; empty where it is, or where it is
 /// unknown.

@@ -22,4 +22,8 @@ void check_machine_keys(const FieldValues& values, Diagnostics& diagnostics);
 /// connected. Builds the fabric where names are to be checked. @pre job.cluster is resolved
 void check_simulation(const FieldValues& values, const Job& job, Diagnostics& diagnostics);
 
+/// How many switches the job's fabric has, where a failure rate counts them; says why there is no
+/// such fabric.
+void count_switches(const FieldValues& values, Job& job, Diagnostics& diagnostics);
+
 }  // namespace foretrain

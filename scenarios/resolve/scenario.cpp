@@ -196,7 +196,10 @@ void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnost
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
   check_batch_ramp(values, job, diagnostics);
   if (job.model.layers > 0) check_tower(values, job, diagnostics);
-  if (has_cluster(values, job)) check_simulation(values, job, diagnostics);
+  if (has_cluster(values, job)) {
+    check_simulation(values, job, diagnostics);
+    count_switches(values, job, diagnostics);
+  }
   resolve_transport(values, job);
 }
 

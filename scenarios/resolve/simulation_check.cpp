@@ -196,27 +196,46 @@ void check_occupied(const FieldValues& values, const Job& job, Diagnostics& diag
                                 left, hosts, job.cluster.hosts));
 }
 
+/// The job's fabric; nothing after reporting why there is none.
+std::optional<Fabric> fabric_for(const FieldValues& values, const Job& job, const std::string& path,
+                                 Diagnostics& diagnostics) {
+  const std::int64_t gpus =
+      static_cast<std::int64_t>(job.cluster.fabric_hosts()) * job.cluster.host.gpus;
+  if (gpus > most_gpus) {
+    diagnostics.add(values.where(path), path,
+                    fmt::format("a fabric of {} GPUs is too large to simulate (at most {}); leave "
+                                "{} out",
+                                gpus, most_gpus, path.substr(path.rfind('.') + 1)));
+    return std::nullopt;
+  }
+  auto fabric = build_fabric(fabric_spec(job.cluster));
+  if (const auto* reason = std::get_if<Infeasible>(&fabric)) {
+    diagnostics.add(values.where(reason->key), reason->key, advised(*reason));
+    return std::nullopt;
+  }
+  return std::get<Fabric>(std::move(fabric));
+}
+
 }  // namespace
 
 void check_simulation(const FieldValues& values, const Job& job, Diagnostics& diagnostics) {
   check_occupied(values, job, diagnostics);
   if (values.list_size("simulation.disturbances") == 0) return;
-  const std::int64_t gpus =
-      static_cast<std::int64_t>(job.cluster.fabric_hosts()) * job.cluster.host.gpus;
-  const std::string path = "simulation.disturbances";
-  if (gpus > most_gpus) {
-    diagnostics.add(values.where(path), path,
-                    fmt::format("a fabric of {} GPUs is too large to simulate (at most {}); leave "
-                                "disturbances out",
-                                gpus, most_gpus));
-    return;
-  }
-  const auto fabric = build_fabric(fabric_spec(job.cluster));
-  if (const auto* reason = std::get_if<Infeasible>(&fabric)) {
-    diagnostics.add(values.where(reason->key), reason->key, advised(*reason));
-    return;
-  }
-  DisturbanceChecker{values, job, std::get<Fabric>(fabric), diagnostics}.check();
+  if (const auto fabric = fabric_for(values, job, "simulation.disturbances", diagnostics))
+    DisturbanceChecker{values, job, *fabric, diagnostics}.check();
+}
+
+void count_switches(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  std::vector<ComponentFailures>& parts = job.operations.interruptions.components;
+  const auto counts = [](const auto& part) { return part.per == ComponentKind::network_switch; };
+  if (std::none_of(parts.begin(), parts.end(), counts)) return;
+  const auto fabric = fabric_for(values, job, "operations.interruptions.components", diagnostics);
+  if (!fabric) return;
+  double switches = 0.0;
+  for (const NodeKind kind : {NodeKind::leaf, NodeKind::spine, NodeKind::core})
+    switches += fabric->count(kind);
+  for (ComponentFailures& part : parts)
+    if (counts(part)) part.per_host = switches / job.cluster.hosts;
 }
 
 }  // namespace foretrain

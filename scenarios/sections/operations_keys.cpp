@@ -40,20 +40,33 @@ std::vector<SectionKey<Operations>> rate_keys() {
 std::vector<SectionKey<Operations>> component_keys() {
   return section::list_of(
       "operations.interruptions.components",
-      "Parts that fail by themselves; one failing stops the job.",
+      "Parts that fail by themselves; one failing stops the job, unless it says degraded_for.",
       section::Elements<ComponentFailures>{
           {always(kind::due({.path = "operations.interruptions.components[].name",
                              .help = "What reports call it.",
                              .example = "hbm"}),
                   &ComponentFailures::name),
            always(kind::due({.path = "operations.interruptions.components[].per",
-                             .help = "How many there are: one per GPU, NIC, host or job.",
+                             .help = "How many there are: one per GPU, NIC, host, NVSwitch domain "
+                                     "(a rack, or a host), switch of the network, or job.",
                              .example = "gpu"}),
                   &ComponentFailures::per),
            always(kind::due(
                       kind::positive("operations.interruptions.components[].every", Dimension::time,
                                      "Mean time between failures of one such part.", "50000 h")),
-                  &ComponentFailures::every)}},
+                  &ComponentFailures::every),
+           left_out(kind::positive(
+                        "operations.interruptions.components[].degraded_for", Dimension::time,
+                        "Mean time until one is repaired, if the job runs on without it, slower; "
+                        "left out, its failure stops the job.",
+                        "4 h"),
+                    &ComponentFailures::degraded_for),
+           left_out(kind::share("operations.interruptions.components[].pace",
+                                "Speed of the job meanwhile, however many are out; 1 is full "
+                                "speed. Left out, goodput --engine event plays it for NICs and "
+                                "switches.",
+                                "0.97"),
+                    &ComponentFailures::pace)}},
       &Operations::interruptions, &InterruptionFacts::components);
 }
 

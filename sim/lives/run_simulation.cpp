@@ -30,7 +30,7 @@ enum Slot : std::uint32_t {
 enum class Mode { waiting, recovering, running };
 
 /// What the places after first_free stand for.
-enum class Ending { repair, slow };
+enum class Ending { repair, slow, loss, replaced };
 
 class Life {
  public:
@@ -55,6 +55,7 @@ class Life {
  private:
   void start() {
     draw_failure();
+    for (std::uint32_t kind = 0; kind < model_.degraded.size(); ++kind) await_loss(kind);
     if (model_.slow_every > Seconds{}) at(Slot::slow_begin, random_.exponential(model_.slow_every));
     if (model_.planned_every > Seconds{}) at(Slot::planned, model_.planned_every.value());
     if (model_.preempted_every > Seconds{})
@@ -133,16 +134,21 @@ class Life {
         split.checkpoints += Seconds{stalls};
         split.steps += Seconds{steps};
         split.evaluation += Seconds{steps * model_.evaluation};
-        if (slow_now_ > 0)
-          split.slow += Seconds{(duration - stalls) * (1.0 - std::min(1.0, model_.slow_pace))};
+        if (const double held = held_pace(); held != 1.0)
+          split.slow += Seconds{(duration - stalls) * (1.0 - std::min(1.0, held))};
         return;
       }
     }
   }
 
-  [[nodiscard]] double pace() const {
-    return (slow_now_ > 0 ? model_.slow_pace : 1.0) / (1.0 + model_.evaluation);
+  /// That slow members and parts that are out leave of full speed.
+  [[nodiscard]] double held_pace() const {
+    double pace = slow_now_ > 0 ? model_.slow_pace : 1.0;
+    for (std::size_t kind = 0; kind < out_.size(); ++kind)
+      pace *= model_.degraded[kind].pace(out_[kind]);
+    return pace;
   }
+  [[nodiscard]] double pace() const { return held_pace() / (1.0 + model_.evaluation); }
 
   void begin_running() {
     mode_ = Mode::running;
@@ -232,16 +238,18 @@ class Life {
                       (model_.reload + model_.warm_up).value());
   }
 
-  std::uint32_t take_slot(Ending ending) {
+  std::uint32_t take_slot(Ending ending, std::uint32_t kind = 0) {
     if (free_.empty()) {
       endings_.push_back(ending);
       begun_.push_back(now_);
+      kinds_.push_back(kind);
       return Slot::first_free + static_cast<std::uint32_t>(endings_.size() - 1);
     }
     const std::uint32_t slot = free_.back();
     free_.pop_back();
     endings_[slot - Slot::first_free] = ending;
     begun_[slot - Slot::first_free] = now_;
+    kinds_[slot - Slot::first_free] = kind;
     return slot;
   }
 
@@ -251,9 +259,30 @@ class Life {
     if (mode_ == Mode::running) at(Slot::finish, now_ + progress_.time_to_end(pace()));
   }
 
-  /// A repair or a slow spell is over.
+  void await_loss(std::uint32_t kind) {
+    at(take_slot(Ending::loss, kind), now_ + random_.exponential(model_.degraded[kind].every));
+  }
+
+  /// One part more is out, or one less.
+  void change_parts(std::uint32_t slot, Ending ending) {
+    const std::uint32_t kind = kinds_[slot - Slot::first_free];
+    if (ending == Ending::loss) {
+      ++out_[kind];
+      at(take_slot(Ending::replaced, kind),
+         now_ + random_.exponential(model_.degraded[kind].lasts));
+      await_loss(kind);
+    } else {
+      --out_[kind];
+      if (record_) trial_.slow.push_back({Seconds{begun_[slot - Slot::first_free]}, Seconds{now_}});
+    }
+    if (mode_ == Mode::running) at(Slot::finish, now_ + progress_.time_to_end(pace()));
+  }
+
+  /// A repair or a slow spell is over, or a part is lost or back.
   void end_of(std::uint32_t slot) {
     free_.push_back(slot);
+    const Ending ending = endings_[slot - Slot::first_free];
+    if (ending == Ending::loss || ending == Ending::replaced) return change_parts(slot, ending);
     if (endings_[slot - Slot::first_free] == Ending::slow) {
       --slow_now_;
       if (record_) trial_.slow.push_back({Seconds{begun_[slot - Slot::first_free]}, Seconds{now_}});
@@ -300,6 +329,8 @@ class Life {
   bool open_ = false;  ///< the last recorded stop goes on
   std::vector<Ending> endings_;
   std::vector<double> begun_;
+  std::vector<std::uint32_t> kinds_;  ///< of parts that are lost, by place
+  std::vector<int> out_ = std::vector<int>(model_.degraded.size());
   std::vector<std::uint32_t> free_;
   RunTrial trial_;
 };

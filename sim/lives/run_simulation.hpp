@@ -27,7 +27,7 @@ struct RunStop {
   int interruptions = 0;  ///< that struck, those during recovery included
 };
 
-/// A stretch of time with a slow member.
+/// A stretch of time with a slow member, or with a part out that the job runs on without.
 struct SlowSpell {
   Seconds from;
   Seconds to;

@@ -115,6 +115,12 @@ TEST_CASE("run simulation: agrees with the closed form of every other process", 
   with(
       [](RunModel& m) {
         m.between = 1.0 * days;
+        m.degraded = {{6.0 * hours, 5.0 * hours, {0.9, 0.7, 0.4}}, {2.0 * days, 1.0 * days, {0.8}}};
+      },
+      0.01);
+  with(
+      [](RunModel& m) {
+        m.between = 1.0 * days;
         m.planned_every = 12.0 * hours;
         m.planned_pause = 30.0 * minutes;
       },
@@ -145,6 +151,7 @@ TEST_CASE("run simulation: rows sum to the duration and stops do not overlap", "
   model.slow_lasts = 1.0 * hours;
   model.slow_pace = 0.8;
   model.slow_restart = true;
+  model.degraded = {{12.0 * hours, 3.0 * hours, {0.9, 0.8}}};
   model.planned_every = 1.0 * days;
   model.planned_pause = 20.0 * minutes;
   model.queue = 4.0 * hours;

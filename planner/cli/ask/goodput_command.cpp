@@ -9,7 +9,7 @@
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/goodput_study.hpp"
-#include "planner/text/usage_error.hpp"
+#include "planner/step/degraded_states.hpp"
 
 namespace foretrain {
 namespace {
@@ -29,14 +29,13 @@ struct GoodputCommandOptions {
 /// Until the first signal.
 GoodputStudy studied(const Scenario& scenario, const GoodputOptions& options) {
   const Interruption guard;
-  return study_goodput(scenario, options);
+  return options.engine == EngineKind::event ? play_goodput(scenario, options)
+                                             : study_goodput(scenario, options);
 }
 
 int show_goodput(const GoodputCommandOptions& options) {
   GoodputOptions wanted;
-  wanted.engine = fast_engine_value(options.engine);
-  if (wanted.engine == EngineKind::event)
-    throw UsageError("--engine event prices one step; closed-form and path price a run");
+  wanted.engine = engine_value(options.engine);
   wanted.trials = options.trials;
   wanted.threads = options.threads;
   wanted.stop = &Interruption::noted();
@@ -65,7 +64,9 @@ Command add_goodput_command(CLI::App& program) {
   app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
       ->required()
       ->type_name("SCENARIO");
-  app->add_option("--engine", options->engine, "How to price a step: closed-form or path")
+  app->add_option("--engine", options->engine,
+                  "How to price a step: closed-form, path, or event, which also\nplays the "
+                  "states in which the job runs on, slower")
       ->type_name("NAME");
   app->add_option("--trials", options->trials, "Runs to simulate (default: 400)")
       ->check(CLI::Range(1, most_trials))
@@ -81,6 +82,7 @@ Command add_goodput_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain goodput run.yaml\n"
       "  foretrain goodput run.yaml --set operations.checkpoint.every=\"10 min\"\n"
+      "  foretrain goodput run.yaml --engine event\n"
       "  foretrain goodput run.yaml --svg life.svg --json | jq .run.split\n"
       "Exit codes: 0 ok (unknown goodput included), 2 bad usage or input, 3 infeasible,\n"
       "130 interrupted.");

@@ -120,6 +120,22 @@ TEST_CASE("expected run: a straggler's episodes hold everybody back while they l
   CHECK(model.ideal / expect_run(model).total() == Approx(1.0 - 0.5 * on));
 }
 
+TEST_CASE("expected run: parts that are out slow the job by how many they are", "[models][run]") {
+  RunModel model;
+  model.ideal = 10.0 * days;
+  model.every = 1.0 * hours;
+  model.degraded = {{1.0 * days, 2.4 * hours, {0.9, 0.7}}};  // 0.1 out on average
+  // None e^-0.1, one 0.1 e^-0.1, more the rest.
+  const double none = 0.904837, one = 0.0904837;
+  const double mean = none + 0.9 * one + 0.7 * (1.0 - none - one);
+  CHECK(model.degraded[0].mean_pace() == Approx(mean).epsilon(1e-6));
+  CHECK(model.ideal / expect_run(model).total() == Approx(mean).epsilon(1e-6));
+  CHECK(expect_run(model).slow / model.ideal == Approx(1.0 / mean - 1.0).epsilon(1e-4));
+  // Kinds of parts fail each by itself.
+  model.degraded.push_back(model.degraded[0]);
+  CHECK(model.ideal / expect_run(model).total() == Approx(mean * mean).epsilon(1e-6));
+}
+
 TEST_CASE("expected run: waiting for repairs follows Erlang's formula", "[models][run]") {
   RunModel model = test::interrupted_run();
   const double without = expect_run(model).total().value();

@@ -266,6 +266,42 @@ TEST_CASE("run: a straggler slows kernels, not communication", "[models][run]") 
   CHECK(inputs.model->slow_pace == Approx(5.0 / 9.0));  // 4 s of kernels become 8 s of 9 s
 }
 
+TEST_CASE("run: parts that the job runs on without do not interrupt it", "[models][run]") {
+  Job job = operated_job();  // 128 hosts with 8 NICs
+  job.operations.mean_time_between_interruptions.reset();
+  auto& parts = job.operations.interruptions.components;
+  parts = {{"software", ComponentKind::job, 2.0 * days},
+           {"nic", ComponentKind::nic, 1024.0 * 8.0 * days, 4.0 * hours, 0.9}};
+  std::vector<Warning> warnings;
+  RunInputs inputs = run_model(job, five_seconds(), 10.0 * days, warnings);
+  REQUIRE(inputs.model.has_value());
+  CHECK(inputs.model->between == 2.0 * days);
+  REQUIRE(inputs.model->degraded.size() == 1);
+  CHECK(inputs.model->degraded[0].every.in(days) == Approx(8.0));
+  CHECK(inputs.model->degraded[0].lasts == 4.0 * hours);
+  CHECK(inputs.model->degraded[0].paces == std::vector{0.9});
+  // At which pace is for the scenario to say, or for the event engine.
+  parts[1].pace.reset();
+  inputs = run_model(job, five_seconds(), 10.0 * days, warnings);
+  CHECK(inputs.missing == std::vector<std::string>{"operations.interruptions.components[].pace"});
+  parts[1].paces = {0.95, 0.92};
+  CHECK(run_model(job, five_seconds(), 10.0 * days, warnings).model->degraded[0].paces ==
+        parts[1].paces);
+}
+
+TEST_CASE("run: domains and switches fail as often as there are of them", "[models][run]") {
+  Job job = test::llama2_70b_job();  // 128 hosts of 8 GPUs
+  std::vector<Warning> warnings;
+  auto& parts = job.operations.interruptions.components;
+  parts = {{"rack", ComponentKind::domain, 128.0 * days}};
+  CHECK(time_between_interruptions(job, warnings) == 1.0 * days);  // a host is a domain
+  job.cluster.host.domain_hosts = 16;
+  CHECK(time_between_interruptions(job, warnings) == 16.0 * days);
+  parts = {{"spine", ComponentKind::network_switch, 32.0 * days}};
+  parts[0].per_host = 0.25;
+  CHECK(time_between_interruptions(job, warnings) == 1.0 * days);
+}
+
 TEST_CASE("input: hidden while it is faster than the step, then the step", "[models][run]") {
   Job job = test::llama2_70b_job();  // 1024 x 4096 tokens a step, 16 loading ranks
   std::vector<Warning> warnings;

@@ -63,6 +63,13 @@ TEST_CASE("goodput: a forecast with operations has run and cost without nulls",
   }
 }
 
+TEST_CASE("goodput: switches fail as often as the fabric has of them", "[planner][goodput]") {
+  const Scenario scenario = scenario_operated_by(
+      "  interruptions: {components: [{name: switch, per: switch, every: 32 d}]}\n");
+  CHECK(scenario.job.operations.interruptions.components[0].per_host == 0.25);  // one, four hosts
+  CHECK(evaluate(scenario).prediction.run.between == 32.0 * days);
+}
+
 TEST_CASE("goodput: what is missing is named, with what it may cost", "[planner][goodput]") {
   const GoodputStudy study =
       study_goodput(scenario_operated_by("  mean_time_between_interruptions: 6 h\n"), few());
