@@ -16,10 +16,11 @@ bool is_separate(const FieldValues& values) {
          values.choice<RolloutPlacement>("post_training.placement") == RolloutPlacement::separate;
 }
 
+/// Keys of one placement may stand beside the other, so that --set of `placement` alone changes
+/// from one to the other.
 void check_placement(const FieldValues& values, const PostTrainingPlan& plan,
                      Diagnostics& diagnostics) {
   if (plan.placement == RolloutPlacement::colocated) {
-    no_effect(values, {gpus_key, "post_training.sync"}, "with placement: colocated", diagnostics);
     if (plan.staleness > 0.0 && !plan.partial_rollouts)
       report(values, "post_training.staleness",
              "generation and training take turns on the same GPUs: write placement: separate, or "
@@ -27,7 +28,6 @@ void check_placement(const FieldValues& values, const PostTrainingPlan& plan,
              diagnostics);
     return;
   }
-  no_effect(values, {"post_training.offload"}, "with placement: separate", diagnostics);
   if (!values.has(gpus_key) && !values.was_refused(gpus_key))
     report(values, gpus_key, "required key is missing: write for example generation_gpus: 16",
            diagnostics);

@@ -14,6 +14,7 @@
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/post_training/post_training_search.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
@@ -90,12 +91,27 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
   return report;
 }
 
+/// Of post-training: which GPUs generate and which train.
+int plan_splits(const PlanOptions& options, const Scenario& scenario) {
+  if (!options.emit.empty() || options.output.csv)
+    throw UsageError("plans of post-training have text, --json, --markdown and --html");
+  const Interruption guard;
+  const PostTrainingSearch search = search_splits(scenario, true, &Interruption::noted());
+  const int delivered = deliver_answer(
+      options.output, {"plan", [&] { return post_training_plan_json(search, options.top); }},
+      [&] { return post_training_plan_answer(search, options.scenario.file, options.top); });
+  if (delivered != exit_ok) return delivered;
+  if (search.stopped) return Interruption::exit_code();
+  return search.splits.empty() ? int{exit_infeasible} : int{exit_ok};
+}
+
 int run_plan(PlanOptions options) {
   options.scenario = on_device(options.scenario, options.device);
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
   const Scenario scenario = read_scenario(options.scenario);
+  if (scenario.post_training) return plan_splits(options, scenario);
   const SearchSpace space = space_of(options, scenario);
   search.limits = limits_of(options, scenario.job);
   const PlanReport report = searched(options, scenario, space, search);

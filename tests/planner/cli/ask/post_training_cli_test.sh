@@ -50,8 +50,6 @@ has out "A step of 2,048 answers takes"
 # What cannot be is told by name.
 run 3 simulate "$grpo" --set post_training.answer.tokens=300000 --set post_training.answer.most=900000
 has out "the longest answer"
-run 2 simulate "$grpo" --set post_training.generation_gpus=8
-has err "has no effect with placement: colocated"
 run 2 simulate "$grpo" "${apart[@]/=8/=12}"
 has err "a multiple of 8 below 16"
 run 2 simulate "$grpo" --set post_training.staleness=1
@@ -60,6 +58,25 @@ run 2 simulate "$grpo" --set post_training.algoritm=grpo
 has err "did you mean 'post_training.algorithm'"
 run 2 simulate "$grpo" --gantt
 has err "of post-training there are text"
+
+# The best division of the GPUs, which simulate takes back with the same step.
+run 0 plan "$grpo"
+is_narrow out
+has out "Next: foretrain simulate "
+run 0 plan "$grpo" --json
+cp out plans
+mapfile -t flags < <(python3 -c "
+import json
+for setting in json.load(open('plans'))['plans'][0]['settings']: print('--set'); print(setting)")
+run 0 simulate "$grpo" "${flags[@]}" --json
+python3 - plans out <<'CHECK' || fail "the winner's step is another in simulate"
+import json, sys
+plans, step = (json.load(open(name)) for name in sys.argv[1:])
+best = plans["plans"][0]
+assert abs(best["step_s"] / step["step"]["time_s"] - 1) < 1e-12, (best, step["step"])
+assert best["step_s"] <= plans["as_given_s"]
+CHECK
+run 3 plan "$grpo" --set post_training.answer.tokens=3000000 --set post_training.answer.most=9000000
 
 # Logs of verl, NeMo-RL and slime: the part that takes longer than it should.
 cat >verl.log <<'LOG'

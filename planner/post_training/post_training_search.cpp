@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/post_training/post_training_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "planner/serving/serving_study.hpp"
+#include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
+#include "planner/version.hpp"
+
+namespace foretrain {
+namespace {
+
+/// What is varied; 0 GPUs: colocated.
+struct SplitChoice {
+  int generation_gpus = 0;
+  int tensor = 1;
+  bool ahead = false;
+};
+
+/// Hosts of both sides together.
+int whole_hosts(const Scenario& scenario) {
+  const bool apart = scenario.post_training->placement == RolloutPlacement::separate;
+  const bool within = scenario.job.cluster.host.whole_gpus > 0;
+  return scenario.job.cluster.hosts + (apart && !within ? scenario.generation.hosts : 0);
+}
+
+/// The machine that both sides share.
+Cluster whole_cluster(const Scenario& scenario) {
+  Cluster cluster = scenario.job.cluster;
+  if (scenario.post_training->placement == RolloutPlacement::colocated) return cluster;
+  return cluster_with_hosts(scenario, whole_hosts(scenario));
+}
+
+/// At most sixteen sizes of the part that generates.
+std::vector<int> generation_sizes(const Cluster& whole) {
+  constexpr int most = 16;
+  const int unit = whole.hosts > 1 ? whole.host.gpus : 1;
+  const int parts = whole.gpus() / unit;
+  std::set<int> sizes;
+  for (int i = 1; i <= most; ++i)
+    if (const int part = parts * i / (most + 1); part >= 1 && part < parts)
+      sizes.insert(part * unit);
+  if (parts <= most + 1)
+    for (int part = 1; part < parts; ++part) sizes.insert(part * unit);
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<SplitChoice> choices_of(const Scenario& scenario, const Cluster& whole, bool ahead) {
+  std::vector<int> tensors;
+  for (int tensor = 1; tensor <= whole.packing().domain && tensor <= whole.gpus(); tensor *= 2)
+    tensors.push_back(tensor);
+  if (scenario.serving->layout.expert > 1 || scenario.serving->layout.attention_data > 1)
+    tensors = {scenario.serving->layout.tensor};
+  std::vector<SplitChoice> choices;
+  std::vector<int> sizes = generation_sizes(whole);
+  sizes.insert(sizes.begin(), 0);
+  for (const int gpus : sizes)
+    for (const int tensor : tensors)
+      for (const bool early : {false, true})
+        if (!early || (ahead && gpus > 0)) choices.push_back({gpus, tensor, early});
+  return choices;
+}
+
+/// The scenario with another division; nothing where the trainer's layout does not divide its part.
+std::optional<Scenario> divided(const Scenario& scenario, const Cluster& whole,
+                                const SplitChoice& choice) {
+  Scenario other = scenario;
+  PostTrainingPlan& plan = *other.post_training;
+  plan.generation_gpus = choice.generation_gpus;
+  plan.placement =
+      choice.generation_gpus > 0 ? RolloutPlacement::separate : RolloutPlacement::colocated;
+  plan.staleness = choice.ahead ? std::max(1.0, plan.staleness) : 0.0;
+  other.serving->layout.tensor = choice.tensor;
+  other.serving->layout.replicas = 0;
+  other.job.cluster = other.generation = whole;
+  if (choice.generation_gpus > 0) {
+    if (whole.hosts > 1) {
+      other.generation.hosts = choice.generation_gpus / whole.host.gpus;
+      other.job.cluster.hosts = whole.hosts - other.generation.hosts;
+    } else {
+      other.generation.host = part_of(whole.host, choice.generation_gpus);
+      other.job.cluster.host = part_of(whole.host, whole.host.gpus - choice.generation_gpus);
+    }
+  }
+  Parallel& parallel = other.job.parallel;
+  const int model = parallel.tensor * parallel.context * parallel.pipeline;
+  const int gpus = other.job.cluster.gpus();
+  if (gpus < model || gpus % model != 0) return std::nullopt;
+  parallel.data = gpus / model;
+  return other;
+}
+
+std::vector<std::string> settings_of(const SplitChoice& choice, const Scenario& divided) {
+  std::vector<std::string> settings{
+      fmt::format("post_training.placement={}", name_of(divided.post_training->placement))};
+  if (choice.generation_gpus > 0)
+    settings.push_back(fmt::format("post_training.generation_gpus={}", choice.generation_gpus));
+  settings.push_back(fmt::format("post_training.staleness={:g}", divided.post_training->staleness));
+  settings.push_back(fmt::format("serving.parallel.tensor={}", choice.tensor));
+  return settings;
+}
+
+std::string next_command(const PostTrainingSearch& search, const std::string& file) {
+  if (search.splits.empty()) return {};
+  std::string command = "foretrain simulate " + file;
+  for (const std::string& setting : search.splits.front().settings) command += " --set " + setting;
+  return command;
+}
+
+std::string split_text(const PostTrainingReport& report) {
+  const PostTrainingPlan& plan = report.setup.plan;
+  const int gpus = report.setup.policy.cluster.gpus();
+  if (plan.placement == RolloutPlacement::colocated) return fmt::format("{} in turn", gpus);
+  return fmt::format("{} + {}{}", plan.generation_gpus, gpus,
+                     plan.overlaps() ? ", one step ahead" : "");
+}
+
+AnswerTable splits_table(const PostTrainingSearch& search, int top) {
+  AnswerTable table{{words_column("GPUs: generate + train"), words_column("replica"),
+                     number_column("step"), number_column("P10"), number_column("P90"),
+                     number_column("samples/s"), number_column("idle")}};
+  for (const PostTrainingSplit& split : search.splits) {
+    if (static_cast<int>(table.rows.size()) == top) break;
+    const PostTrainingForecast& forecast = split.report.forecast;
+    const double generating = split.report.setup.plan.generation_gpus / forecast.gpus;
+    const double idle = generating * (forecast.generation_idle / forecast.step.time) +
+                        (1.0 - generating) * (forecast.training_idle / forecast.step.time);
+    const bool turns = generating <= 0.0;
+    table.add({split_text(split.report), layout_text(split.report.setup.rollout.layout),
+               seconds_text(forecast.step.time), seconds_text(forecast.step.low),
+               seconds_text(forecast.step.high), significant_text(forecast.samples_per_s),
+               turns ? std::string("-") : percent_text(idle)});
+  }
+  return table;
+}
+
+AnswerHead head_of(const PostTrainingSearch& search, const std::string& file) {
+  AnswerHead head;
+  head.subject = search.name;
+  head.made_by = fmt::format("{} ways tried", search.tried);
+  if (search.splits.empty()) {
+    head.verdict = Verdict::no;
+    head.words = "CANNOT RUN";
+    head.sentence = search.refused + ".";
+    return head;
+  }
+  const PostTrainingForecast& best = search.splits.front().report.forecast;
+  head.verdict = Verdict::safe;
+  head.words = "PLANS";
+  const PostTrainingPlan& plan = search.splits.front().report.setup.plan;
+  const int train = search.splits.front().report.setup.policy.cluster.gpus();
+  head.sentence =
+      plan.placement == RolloutPlacement::colocated
+          ? fmt::format("The shortest step takes {}: {} GPUs generate and train in turn.",
+                        seconds_text(best.step.time), train)
+          : fmt::format("The shortest step takes {}: {} GPUs generate{}, {} train.",
+                        seconds_text(best.step.time), plan.generation_gpus,
+                        plan.overlaps() ? " one step ahead" : "", train);
+  HeadFigure step{"Step", seconds_text(best.step.time),
+                  seconds_text(best.step.low) + " to " + seconds_text(best.step.high)};
+  if (search.asked_s > 0.0)
+    step.difference = fmt::format("as given {}", seconds_text(Seconds{search.asked_s}));
+  head.figures = {step, {"Samples", significant_text(best.samples_per_s) + " /s", "", ""}};
+  head.next = next_command(search, file);
+  return head;
+}
+
+}  // namespace
+
+PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
+                                 const std::atomic<bool>* stop) {
+  PostTrainingSearch search;
+  search.name = scenario.job.name;
+  const PostTrainingReport asked = study_post_training(scenario);
+  if (asked.forecast.reasons.empty()) search.asked_s = asked.forecast.step.time.value();
+  const Cluster whole = whole_cluster(scenario);
+  for (const SplitChoice& choice : choices_of(scenario, whole, ahead)) {
+    search.stopped = stop != nullptr && stop->load();
+    if (search.stopped) break;
+    ++search.tried;
+    const std::optional<Scenario> other = divided(scenario, whole, choice);
+    if (!other) continue;
+    PostTrainingReport report = study_post_training(*other);
+    if (!report.forecast.reasons.empty()) {
+      if (search.refused.empty()) search.refused = report.forecast.reasons.front().message;
+      continue;
+    }
+    search.splits.push_back({settings_of(choice, *other), std::move(report)});
+  }
+  if (search.refused.empty()) search.refused = "the trainer's layout divides no part of the GPUs";
+  std::stable_sort(search.splits.begin(), search.splits.end(), [](const auto& a, const auto& b) {
+    return a.report.forecast.step.time < b.report.forecast.step.time;
+  });
+  return search;
+}
+
+Answer post_training_plan_answer(const PostTrainingSearch& search, const std::string& file,
+                                 int top) {
+  Answer answer{head_of(search, file)};
+  if (!search.splits.empty()) answer.add("", splits_table(search, top));
+  return answer;
+}
+
+std::string post_training_plan_json(const PostTrainingSearch& search, int top) {
+  Json plans = Json::array();
+  for (const PostTrainingSplit& split : search.splits) {
+    if (static_cast<int>(plans.size()) == top) break;
+    const PostTrainingForecast& forecast = split.report.forecast;
+    Json plan{{"settings", split.settings},
+              {"step_s", forecast.step.time.value()},
+              {"p10_s", forecast.step.low.value()},
+              {"p90_s", forecast.step.high.value()},
+              {"generation_s", forecast.generation.time.value()},
+              {"training_s", forecast.training.time.value()},
+              {"samples_per_s", forecast.samples_per_s},
+              {"generation_idle_s", forecast.generation_idle.value()},
+              {"training_idle_s", forecast.training_idle.value()}};
+    if (split.report.cost)
+      plan["usd_per_thousand_samples"] = split.report.cost->per_thousand_samples;
+    plans.push_back(std::move(plan));
+  }
+  return dump({{"schema", "post-training-plan/1"},
+               {"foretrain", version},
+               {"scenario", search.name},
+               {"tried", search.tried},
+               {"as_given_s", search.asked_s > 0.0 ? Json(search.asked_s) : Json(nullptr)},
+               {"plans", std::move(plans)}});
+}
+
+}  // namespace foretrain
