@@ -99,6 +99,26 @@ TEST_CASE("domains: a GPU without its NVLink still reaches its rack, over the ne
   CHECK_FALSE(leaves_by_nic(fabric, way_between(fabric, 72, 80, &down)));
 }
 
+TEST_CASE("domains: a lost tray takes the links of its GPUs and NICs, and no others",
+          "[topologies][domain]") {
+  const Fabric fabric = built(rack_fabric(FabricKind::rail_optimized, 36, 18));
+  const auto lost = failed_links(fabric, {"tray19"});
+  const auto& down = std::get<LinkSet>(lost);
+  // Four GPUs, four NICs: to the NVSwitch, over PCIe, to the leaf, both ways.
+  CHECK(std::count(down.begin(), down.end(), true) == 2 * (4 + 4 + 4));
+  for (LinkId link = 0; link < fabric.links(); ++link) {
+    if (!down[static_cast<std::size_t>(link)]) continue;
+    const std::string name = link_name(fabric, link);
+    CAPTURE(name);
+    const bool of_gpu =
+        name.find("gpu76") != std::string::npos || name.find("gpu77") != std::string::npos ||
+        name.find("gpu78") != std::string::npos || name.find("gpu79") != std::string::npos;
+    CHECK((of_gpu || name.find("nic19.") != std::string::npos));
+  }
+  CHECK(std::get<LinkSet>(failed_links(fabric, {"host19"})) == down);
+  CHECK(std::holds_alternative<Infeasible>(failed_links(fabric, {"tray36"})));
+}
+
 TEST_CASE("domains: halves of a machine are whole racks, so that NVLink joins none across",
           "[topologies][domain]") {
   const Fabric fabric = built(rack_fabric(FabricKind::fat_tree, 6, 2, 16));

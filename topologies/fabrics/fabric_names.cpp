@@ -79,6 +79,16 @@ std::optional<CableName> cable_named(const Fabric& fabric, std::string_view name
   return CableName{*from, *to, name[mark] == '-', parallel};
 }
 
+/// "host3"; of a rack also "tray3".
+std::optional<int> host_named(const Fabric& fabric, std::string_view name) {
+  for (const std::string_view word : {"host", "tray"}) {
+    if (!name.starts_with(word) || (word == "tray" && fabric.spec.domain_hosts <= 1)) continue;
+    const auto number = number_in(name.substr(word.size()));
+    if (number && *number < fabric.spec.hosts) return number;
+  }
+  return std::nullopt;
+}
+
 /// @return whether there was anything to take down
 bool take_down(const Fabric& fabric, const std::string& name, LinkSet& down) {
   bool found = false;
@@ -86,6 +96,13 @@ bool take_down(const Fabric& fabric, const std::string& name, LinkSet& down) {
     down[index(link)] = true;
     found = true;
   };
+  if (const auto host = host_named(fabric, name)) {
+    const int nics = 2 * fabric.spec.host.nics;
+    for (int i = 0; i < fabric.links_per_host; ++i) lose(*host * fabric.links_per_host + i);
+    for (int i = 0; i < nics && fabric.count(NodeKind::nic) > 0; ++i)
+      lose(fabric.first_nic_link + *host * nics + i);
+    return found;
+  }
   if (const auto node = find_node(fabric, name)) {
     for (LinkId link = 0; link < fabric.links(); ++link)
       if (fabric.from[index(link)] == *node || fabric.to[index(link)] == *node) lose(link);

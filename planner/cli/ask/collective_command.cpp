@@ -161,7 +161,7 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
          "packet over all cables of a leaf")
       ->type_name("NAME");
   app.add_option("--seed", options.seed, "Seed of the ECMP hash (default: 1)")->type_name("N");
-  app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2; may be repeated")
+  app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2, tray3; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }

@@ -159,7 +159,7 @@ Command add_show_command(CLI::App& program) {
       ->excludes("--markdown")
       ->excludes("--brief");
   app->add_option("--down", options->down,
-                  "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2; may be repeated")
+                  "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2, tray3; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   add_scenario_options(*app, options->scenario);
