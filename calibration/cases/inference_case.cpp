@@ -12,6 +12,7 @@
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {
 namespace {
@@ -34,12 +35,17 @@ bool same_shape(const LlmShape& known, const InferenceRecord::Model& said) {
   };
   return same(known.layers, said.layers) && same(known.hidden, said.hidden) &&
          same(known.heads, said.heads) && same(known.vocabulary, said.vocabulary) &&
-         known.moe.has_value() == said.moe.has_value();
+         (!said.layers || known.moe.has_value() == said.moe.has_value());
 }
 
-/// The catalog's model of that name or of that shape: it knows windows, norms and mixers.
+/// The catalog's model of that name, where the record's shape is that one's: it knows windows,
+/// norms and mixers.
 const LlmShape* known_model(const InferenceRecord::Model& said, const RunCatalog& catalog) {
-  const auto named = catalog.models.find(catalog_word(said.name));
+  std::string name = catalog_word(said.name);
+  for (const std::string_view format : {"-fp8", "-nvfp4", "-awq"})
+    if (name.ends_with(format)) name.resize(name.size() - format.size());
+  auto named = catalog.models.find(name);
+  if (named == catalog.models.end()) named = catalog.models.find(hub_model(name, {}).name);
   if (named != catalog.models.end() && same_shape(named->second, said)) return &named->second;
   return nullptr;
 }
@@ -97,7 +103,8 @@ std::optional<WeightFormat> format_of(const std::string& word) {
   if (word == "fp8_block") return WeightFormat::fp8_block;
   if (word == "mxfp4") return WeightFormat::mxfp4;
   if (word == "nvfp4" || word == "fp4") return WeightFormat::nvfp4;
-  if (word == "int4_wo" || word == "awq" || word == "gptq") return WeightFormat::int4;
+  if (word == "int4" || word == "int4_wo" || word == "int4_awq" || word == "awq" || word == "gptq")
+    return WeightFormat::int4;
   return std::nullopt;
 }
 
@@ -105,7 +112,10 @@ std::optional<WeightFormat> format_of(const std::string& word) {
 /// alone, NVFP4 of latent attention everything but attention.
 ServingPrecision precision_of(const InferenceRecord& record, const LlmShape& model,
                               std::vector<std::string>& assumptions) {
-  const std::optional<WeightFormat> weights = format_of(record.weights);
+  // What a checkpoint's name does not say to be fewer is 16 bits.
+  if (record.weights.empty()) assumptions.emplace_back("weights in bf16");
+  const std::optional<WeightFormat> weights =
+      format_of(record.weights.empty() ? "bf16" : record.weights);
   if (!weights) throw Skip{"weights in " + record.weights + " are not modelled"};
   WeightFormat format = *weights;
   if (format == WeightFormat::fp8 && record.experts == "fp8_block")
@@ -119,9 +129,11 @@ ServingPrecision precision_of(const InferenceRecord& record, const LlmShape& mod
     bits.cache = record.cache == "fp8" ? CacheFormat::fp8 : CacheFormat::bf16;
     return bits;
   }
-  // TensorRT-LLM takes the cache's format from quantised checkpoints, which say fp8.
+  // TensorRT-LLM takes the cache's format from quantised checkpoints, which say fp8; those in NVFP4
+  // say so to every engine.
   const bool eight =
-      engine_of_record(record.engine) == "tensorrt-llm" && format != WeightFormat::bf16;
+      format == WeightFormat::nvfp4 ||
+      (format != WeightFormat::bf16 && engine_of_record(record.engine) == "tensorrt-llm");
   if (eight) bits.cache = CacheFormat::fp8;
   assumptions.emplace_back(eight ? "cache in fp8" : "cache in bf16");
   return bits;
@@ -134,9 +146,10 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
     throw Skip{
         "prefill and decode on separate GPUs: the ratio of requests between them needs the "
         "event model"};
-  if (!said.tensor || !said.pipeline) throw Skip{"the layout is not stated"};
+  const bool alone = record.gpus == 1;
+  if ((!said.tensor && !alone) || !said.pipeline) throw Skip{"the layout is not stated"};
   ServingLayout layout;
-  layout.tensor = *said.tensor;
+  layout.tensor = said.tensor.value_or(1);
   layout.pipeline = *said.pipeline;
   layout.attention_data = said.attention_data.value_or(1);
   layout.expert = said.expert.value_or(1);
@@ -153,20 +166,35 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
       layout.attention_data = layout.expert;
     assumptions.emplace_back("ranks counted once");
   }
+  // The same of attention-data groups: four of four ranks and 16 experts' ranks are four ranks.
+  if (layout.tensor > 1 && layout.attention_data == layout.tensor && layout.expert == ranks &&
+      said.expert_tensor == 1) {
+    layout.expert = layout.attention_data;
+    layout.tensor = 1;
+    assumptions.emplace_back("ranks counted once");
+  }
   // Collections write the GPUs of several workers as one tensor group where they are not told
   // apart.
   if (layout.tensor > widest_tensor)
     throw Skip{"a tensor group of " + std::to_string(layout.tensor) +
                " GPUs: the source tells their sum, not the layout"};
   if (model.moe && !said.expert) {
-    if (!said.attention_data) throw Skip{"expert and attention-data sizes are not stated"};
+    // Engines cut experts as the rest where their command line says nothing; TensorRT-LLM's tables
+    // have what was found to be fastest.
+    if (!said.attention_data && engine_of_record(record.engine) == "tensorrt-llm")
+      throw Skip{"expert and attention-data sizes are not stated"};
     assumptions.emplace_back("experts cut as the rest");
   }
   return layout;
 }
 
-Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& catalog) {
+Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& catalog,
+                   std::vector<std::string>& assumptions) {
   std::string gpu = record.gpu;
+  if (gpu == "A100") {
+    gpu = "A100 80GB SXM";
+    assumptions.emplace_back("A100 with 80 GB on SXM");
+  }
   std::string device = device_of_record(gpu, catalog);
   if (device.empty()) {
     std::replace(gpu.begin(), gpu.end(), ' ', '-');
@@ -243,12 +271,17 @@ bool generated_lengths(double mean) {
   return std::abs(mean - power) <= early * mean || std::abs(mean - hundreds) <= early * mean;
 }
 
+LengthSpread spread_of(const InferenceRecord::Workload& load) {
+  if (contains(load.data, "sharegpt")) return LengthSpread::exponential;
+  return generated_lengths(*load.output) ? LengthSpread::none : LengthSpread::even;
+}
+
 void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   const InferenceRecord::Workload& load = record.workload;
   if (!load.input || !load.output) throw Skip{"input or output lengths are not stated"};
   refuse_drafts(record);
   refuse_queues(record);
-  made.lengths = {*load.input, *load.output, 0.0};
+  made.lengths = {*load.input, *load.output, 0.0, spread_of(load)};
   const auto clients = load.concurrency ? load.concurrency : batch_in_notes(record.notes);
   if (clients) {
     made.closed = ClosedLoad{*clients, usual_requests_per_client};
@@ -256,6 +289,7 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
       made.closed->requests_per_client = *load.requests / *clients;
     else
       made.assumptions.emplace_back("ten requests per client");
+    made.closed->median_first_token = record.median_ttft;
     return;
   }
   if (load.request_rate) throw Skip{"arrivals at random need the event model"};
@@ -275,8 +309,8 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
   deployment.model = model_of_record(record, catalog);
   deployment.layout = layout_of(record, deployment.model, made.assumptions);
   deployment.precision = precision_of(record, deployment.model, made.assumptions);
-  deployment.cluster =
-      cluster_of(record, deployment.layout.gpus() * deployment.layout.replicas, catalog);
+  deployment.cluster = cluster_of(record, deployment.layout.gpus() * deployment.layout.replicas,
+                                  catalog, made.assumptions);
   deployment.kernels = catalog.device_profiles.at(deployment.cluster.host.device.name);
   deployment.site = catalog.sites.at("default");
   const auto engine = catalog.engines.find(engine_of_record(record.engine));

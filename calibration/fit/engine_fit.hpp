@@ -44,7 +44,7 @@ struct EngineCase {
   std::size_t record = 0;  ///< its place in the list
   std::string engine;
   std::string device;
-  std::string group;  ///< table and model
+  std::string group;  ///< table and shape: models of one shape are one
   ReadyCase ready;
   std::vector<EngineMeasurement> measured;  ///< what a fit reads
 };

@@ -62,6 +62,7 @@ InferenceRecord::Workload workload_of(const YamlNode& node) {
   workload.concurrency = double_of(node, "concurrency");
   workload.requests = double_of(node, "num_requests");
   workload.request_rate = double_of(node, "request_rate");
+  workload.data = text_of(node, "dataset");
   const std::string rate = text_of(node, "request_rate");
   workload.all_at_once = contains(rate, "offline") || rate.starts_with("inf");
   workload.prefix_cache = bool_of(node, "prefix_cache").value_or(false);
@@ -76,6 +77,7 @@ void measured_of(const YamlNode& node, InferenceRecord& record) {
     return factor * *value;
   };
   record.ttft_s = scaled("ttft_ms", per_milli);
+  record.median_ttft = record.ttft_s && record.ttft_s == scaled("ttft_median_ms", per_milli);
   record.tpot_s = scaled("tpot_ms", per_milli);
   record.output_tokens_per_s = scaled("output_tokens_per_s", 1.0);
   record.rl_step_s = scaled("step_s", 1.0);

@@ -34,6 +34,7 @@ struct InferenceRecord {
   };
   struct Workload {
     std::optional<double> input, output, concurrency, requests, request_rate;
+    std::string data;          ///< where lengths are from: "random", "sharegpt"
     bool all_at_once = false;  ///< offline: every request is there at the start
     bool prefix_cache = false;
     bool speculative = false;
@@ -55,6 +56,7 @@ struct InferenceRecord {
   std::string notes;
   std::optional<double> ttft_s, tpot_s, output_tokens_per_s;
   std::optional<PostTrainingRecord> rl;  ///< of post-training
+  bool median_ttft = false;  ///< ttft_s is a median; else a mean, or the source does not say
   std::optional<double> rl_step_s, rl_generation_s, rl_train_s;
 
   /// The table that the group is of: the text before its slash.

@@ -12,22 +12,27 @@ namespace foretrain {
 /// Time and memory constants of an inference engine (vLLM, SGLang, TensorRT-LLM, or `generic`,
 /// which is their mean with a wider band); equations in models/serving/README.md.
 struct EngineTimes {
-  Seconds step;           ///< between two steps, whatever they hold: what the host does not hide
-  Seconds per_sequence;   ///< the same for each sequence of a step: sampling, detokenising
-  Seconds per_request;    ///< arrival to first schedule: tokenising, HTTP, queues between processes
-  Seconds kernel;         ///< start and end of one kernel inside a CUDA graph
-  Seconds launch;         ///< of one kernel without: what the host takes to launch it
-  double memory = 0.8;    ///< share of the datasheet bandwidth that weights reach at small batch
-  double cache = 0.7;     ///< the same for keys and values in blocks
-  double unpacked = 0.8;  ///< rate of GEMMs whose weights are unpacked to 16 bits on the way
-  double compute = 1.0;   ///< GEMMs of prefill against the device's sustained rate
-  double attention = 1.0;      ///< attention of prefill against the device's rate
-  double experts = 1.0;        ///< grouped experts against GEMMs of as many rows
+  Seconds step;          ///< between two steps, whatever they hold: what the host does not hide
+  Seconds per_sequence;  ///< the same for each sequence of a step: sampling, detokenising
+  Seconds per_request;   ///< arrival to first schedule: tokenising, HTTP, queues between processes
+  /// Until a prompt's token is out, for each kernel of the model: work of the host that holds up
+  /// the prompt and not those who decode.
+  Seconds first_kernel;
+  Seconds kernel;          ///< start and end of one kernel inside a CUDA graph
+  Seconds launch;          ///< of one kernel without: what the host takes to launch it
+  double memory = 0.8;     ///< share of the datasheet bandwidth that weights reach at small batch
+  double cache = 0.7;      ///< the same for keys and values in blocks
+  double unpacked = 0.8;   ///< rate of GEMMs whose weights are unpacked to 16 bits on the way
+  double compute = 1.0;    ///< GEMMs of prefill against the device's sustained rate
+  double attention = 1.0;  ///< attention of prefill against the device's rate
+  double experts = 1.0;    ///< grouped experts against GEMMs of as many rows
+  double fused_experts = 1.0;  ///< the same of experts that multiply in 4 bits, in fused kernels
   double expert_memory = 0.7;  ///< as `memory`, of the routed experts' weights
   /// Of a layer with routed experts, whatever its rows: choosing, sorting and bringing rows to
   /// experts and back, beyond the kernels of the two products.
   Seconds expert_start;
-  Seconds quantise;  ///< bringing a product's rows to fewer bits, whatever their number
+  Seconds fused_expert_start;  ///< the same of experts that multiply in 4 bits, in fused kernels
+  Seconds quantise;            ///< bringing a product's rows to fewer bits, whatever their number
   /// How evenly experts are chosen: shape of the gamma distribution of their popularity; the larger
   /// the more evenly.
   double routing = 4.0;

@@ -105,10 +105,6 @@ void check_layout(const Deployment& deployment, Reasons& reasons) {
 
 void check_model(const Deployment& deployment, Reasons& reasons) {
   const LlmShape& model = deployment.model;
-  if (model.indexer)
-    refuse(reasons, "model.attention.indexer",
-           "sparse attention by an indexer is not modelled in inference",
-           "a model without indexer");
   if (model.compression)
     refuse(reasons, "model.attention.compression",
            "attention over compressed keys is not modelled in inference",

@@ -94,12 +94,21 @@ GemmRates product_rates(const GemmRates& device, const StepRates& rates, double 
   return found;
 }
 
+/// Multiprocessors' time of a product. Fewer rows than the smallest tile of training's kernels has
+/// are padded to eight: engines swap the operands, so that rows lie along the narrow side.
+double multiply_time(const Gemm& gemm, const GemmRates& rates) {
+  constexpr double smallest_tile = 32.0;
+  constexpr double narrow = 8.0;
+  const double padded = narrow * std::ceil(gemm.m / narrow);
+  return std::min(1.0, padded / smallest_tile) * gemm_compute_time(gemm, rates).value();
+}
+
 double product_time(const ProductPrice& price, const Load& load, const StepRates& rates) {
   const double rows = load.of(price.rows);
   if (rows <= 0.0) return 0.0;
   const Gemm gemm{std::max(1.0, rows), price.out, price.in, price.groups};
   const double share = rates.times.compute * (price.unpacked ? rates.times.unpacked : 1.0);
-  const double compute = gemm_compute_time(gemm, product_rates(price.rates, rates, share)).value();
+  const double compute = multiply_time(gemm, product_rates(price.rates, rates, share));
   const double memory = (price.weight_bytes + rows * price.row_bytes) * rates.byte;
   const double start = rates.kernel + (price.quantised ? rates.times.quantise.value() : 0.0);
   return price.layers * (smooth_max(compute, memory) + start);
@@ -126,15 +135,16 @@ double expert_time(const ExpertPrice& price, const Load& load, const StepRates& 
   const double rows = busiest_rows(routed, price.groups);
   const double active = std::max(1.0, reached);
   const double each = std::max(1.0, rows / active);
+  const double against = price.fused ? rates.times.fused_experts : rates.times.experts;
   const double share =
-      rates.times.compute * rates.times.experts * (price.unpacked ? rates.times.unpacked : 1.0);
+      rates.times.compute * against * (price.unpacked ? rates.times.unpacked : 1.0);
   const GemmRates grouped = product_rates(price.rates, rates, share);
-  const double compute =
-      gemm_compute_time({each, price.up_out, price.hidden, active}, grouped).value() +
-      gemm_compute_time({each, price.hidden, price.down_in, active}, grouped).value();
+  const double compute = multiply_time({each, price.up_out, price.hidden, active}, grouped) +
+                         multiply_time({each, price.hidden, price.down_in, active}, grouped);
   const double memory =
       active * price.weight_bytes * rates.expert_byte + rows * price.row_bytes * rates.byte;
-  const double start = rates.times.expert_start.value() + 2.0 * rates.kernel;
+  const Seconds chain = price.fused ? rates.times.fused_expert_start : rates.times.expert_start;
+  const double start = chain.value() + 2.0 * rates.kernel;
   return price.layers * (smooth_max(compute, memory) + start);
 }
 
@@ -221,6 +231,7 @@ StepTime ForwardPass::step(const ServingBatch& batch) const {
   }
   const Seconds kernels = sum.total();
   const bool captured = list.graphs && batch.prefill.empty();
+  if (!batch.prefill.empty()) sum.first = list.kernels * times_.first_kernel;
   if (!captured) sum.launch = max(Seconds{}, list.kernels * times_.launch - kernels);
   if (list.drafted > 0.0) sum.draft = list.drafted * list.draft_share * kernels;
   // Every attention group has a scheduler of its own.

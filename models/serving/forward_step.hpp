@@ -38,6 +38,7 @@ struct StepTime {
   Seconds launch;                 ///< what launches exceed the kernels by
   Seconds host;                   ///< between steps
   Seconds draft;                  ///< speculation
+  Seconds first;  ///< until tokens of prompts are out, beyond the step: no part of it
   /// From one batch to the next where as many batches as stages are under way: the slowest stage.
   Seconds interval;
 

@@ -44,6 +44,7 @@ class ListBuilder {
   void add_attention(const HeadShape& heads);
   void add_stream(const LayerOperator& op, const LayerType& type);
   void add_scan(const LayerOperator& op);
+  void add_index();
   void add_state(MixerKind mixer);
   void add_exchanges(const LayerType& type);
   void add_output();
@@ -51,6 +52,7 @@ class ListBuilder {
 
   [[nodiscard]] GemmRates rates(WeightFormat format) const;
   [[nodiscard]] bool unpacks(WeightFormat format) const;
+  [[nodiscard]] bool fuses_experts() const;
   [[nodiscard]] ProductPrice product(WeightFormat format, double out, double in) const;
   [[nodiscard]] Seconds StepTime::*part_of(const LayerOperator& op, const LayerType& type) const;
 
@@ -69,6 +71,12 @@ GemmRates ListBuilder::rates(WeightFormat format) const {
 
 bool ListBuilder::unpacks(WeightFormat format) const {
   return format != WeightFormat::bf16 && product_precision(format, deployment_) == Precision::bf16;
+}
+
+/// Experts that multiply in 4 bits: their kernels gather the rows and apply the activation.
+bool ListBuilder::fuses_experts() const {
+  const WeightFormat format = deployment_.precision.experts;
+  return weight_bytes(format) < 1.0 && !unpacks(format);
 }
 
 ProductPrice ListBuilder::product(WeightFormat format, double out, double in) const {
@@ -125,6 +133,7 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     ExpertPrice price;
     price.rates = rates(format);
     price.unpacked = unpacks(format);
+    price.fused = fuses_experts();
     price.up_out = op.out;
     price.hidden = op.in;
     price.experts = moe.experts;
@@ -133,13 +142,16 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.top_k = moe.computing();
     price.layers = layers_;
     price.weight_bytes = op.out * op.in * weight_bytes(format);
-    price.row_bytes = half * (op.in + op.out);
+    price.row_bytes =
+        price.fused ? weight_bytes(format) * (op.in + op.out) : half * (op.in + op.out);
     list_.experts.push_back(price);
   } else {
     ExpertPrice& price = list_.experts.back();
     price.down_in = op.in;
     price.weight_bytes += op.out * op.in * weight_bytes(format);
-    price.row_bytes += half * (op.in + op.out);
+    // Fused: written by each expert and read again where a row's experts are summed.
+    price.row_bytes +=
+        price.fused ? weight_bytes(format) * op.in + 2.0 * half * op.out : half * (op.in + op.out);
   }
   list_.kernels += layers_;
 }
@@ -176,12 +188,30 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
                    ? &StepTime::state
                    : &StepTime::elementwise;
   const bool routed = op.rows == RowKind::expert || op.rows == RowKind::permuted;
+  if (routed && fuses_experts()) return;  // part of the products
   price.rows = routed ? StepRows::routed : StepRows::tokens;
   price.row_bytes = (norm ? added_norm_bytes : op.traffic.forward) * op.out;
   price.layers = layers_;
   if (routed) price.groups = deployment_.layout.expert;
   list_.streams.push_back(price);
   list_.kernels += layers_;
+}
+
+/// Scores of a sparse attention's indexer: every query against the small key of every token, in 8
+/// bits.
+void ListBuilder::add_index() {
+  const IndexerShape& indexer = *deployment_.model.indexer;
+  AttentionPrice price;
+  const AttentionPrice& attended = list_.attention.back();
+  price.length_half = attended.length_half;
+  price.tiles_half = attended.tiles_half;
+  price.heads = indexer.heads;
+  const double rate = rates(WeightFormat::fp8).rate;
+  price.pair_time = price.cached_time = 2.0 * indexer.heads * indexer.head_dim / rate;
+  price.cached_bytes = index_key_bytes(deployment_.model);
+  price.layers = layers_;
+  list_.attention.push_back(price);
+  list_.kernels += 2.0 * layers_;
 }
 
 /// Of prompts, chunk by chunk; decoding goes through states, see add_state().
@@ -224,6 +254,7 @@ void ListBuilder::add_operator(const LayerOperator& op, const LayerType& type) {
     case LayerWork::plain:
       return add_stream(op, type);
     case LayerWork::scan:
+      if (op.rows == RowKind::keys) return;  // add_index()
       return add_scan(op);
     default:
       return;  // exchanges: add_exchanges(); ends: add_output()
@@ -286,6 +317,7 @@ void ListBuilder::add_layers(const LayerType& type, double layers) {
   describe_layer(deployment_.model, type, serving_cut(deployment_.layout), layer);
   for (const LayerOperator& op : layer.operators()) add_operator(op, type);
   if (layer.heads.heads > 0.0) add_attention(layer.heads);
+  if (deployment_.model.sizes(type).index == IndexUse::own) add_index();
   if (has_state(type.mixer)) add_state(type.mixer);
   if (deployment_.model.mamba_beside && type.mixer == MixerKind::attention)
     add_state(MixerKind::mamba);

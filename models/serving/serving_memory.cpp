@@ -56,6 +56,7 @@ int longest_stage(const LlmShape& model, int pipeline) {
 
 namespace {
 
+using serving_detail::index_key_bytes;
 using serving_detail::operator_format;
 using serving_detail::serving_cut;
 
@@ -128,6 +129,7 @@ LayerCache layer_cache(const Deployment& deployment, const LayerType& type, int 
     elements = 1.0 * heads * (sizes.head_dim + value);
   }
   cache.bytes_per_token = elements * cache_element_bytes(deployment.precision.cache);
+  if (sizes.index == IndexUse::own) cache.bytes_per_token += index_key_bytes(model);
   cache.window = sizes.window;
   return cache;
 }

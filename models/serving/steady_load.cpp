@@ -30,6 +30,20 @@ Seconds prompt_queue(Seconds work, Seconds cycle, double clients) {
   return std::min(most, use / (2.0 * (1.0 - use))) * work;
 }
 
+/// Tokens that the longest of `running` answers still has when no request is left to start, over
+/// what an answer has in the mean then: harmonic numbers for exponential lengths, and for even ones
+/// the largest of residuals with the distribution 1 - (1 - x/L)^2.
+double longest_over_mean(double running, const RequestLengths& lengths) {
+  if (lengths.spread == LengthSpread::exponential) {
+    constexpr double euler = 0.5772156649;
+    return lengths.output * (std::log(running) + euler * (1.0 - 1.0 / running));
+  }
+  if (lengths.spread == LengthSpread::none) return 0.0;
+  const double smallest =
+      0.5 * std::sqrt(M_PI) * std::exp(std::lgamma(running + 1.0) - std::lgamma(running + 1.5));
+  return 2.0 * lengths.output * (2.0 / 3.0 - smallest);
+}
+
 }  // namespace
 
 SteadyServing::SteadyServing(const Deployment& deployment, const RequestLengths& lengths)
@@ -81,14 +95,35 @@ SteadyServing::Steps SteadyServing::steps(double running) const {
       pass_.step({.decode_sequences = sequences, .cached_tokens = sequences * context});
   const double groups = layout_.attention_data;
   // Groups compute prompts side by side where there are enough of them.
-  const double prompts = running >= 2.0 * groups ? groups : 1.0;
-  const StepTime alone = prompt_step(sequences, 1.0);
-  Seconds added = prompts > 1.0 ? prompt_step(sequences, prompts).interval : alone.interval;
-  if (rules_.mixed_steps) added -= decode.interval;
-  const double parts = pieces(sequences);
+  const double least = running >= 2.0 * groups ? groups : 1.0;
+  const double room = std::floor(rules_.token_budget / fresh_) * groups;
+  const double most = std::max(least, std::min(std::floor(sequences), room));
   return {stages > 1.0 ? max(decode.total(), stages * decode.interval) : decode.total(),
-          max(Seconds{}, added) * (parts / prompts),
-          alone.total() + (parts - 1.0) * alone.interval};
+          prompts(sequences, least, decode.interval), prompts(sequences, most, decode.interval)};
+}
+
+SteadyServing::Prompts SteadyServing::prompts(double sequences, double count,
+                                              Seconds decode) const {
+  const StepTime step = prompt_step(sequences, count);
+  const double parts = pieces(sequences);
+  const Seconds beside = rules_.mixed_steps ? decode : Seconds{};
+  return {count, max(Seconds{}, step.interval - beside) * parts,
+          step.total() + (parts - 1.0) * step.interval, step.first};
+}
+
+SteadyServing::Prompts SteadyServing::Steps::together(double count) const {
+  if (count <= least.count || most.count <= least.count) return least;
+  const double share = std::min(1.0, (count - least.count) / (most.count - least.count));
+  return {least.count + share * (most.count - least.count),
+          least.added + share * (most.added - least.added),
+          least.latency + share * (most.latency - least.latency), least.first};
+}
+
+/// What the end of a benchmark takes beyond its share of the work: the last answers decode in ever
+/// smaller batches, whose steps take at least what one sequence's do.
+Seconds SteadyServing::drain(double running) const {
+  const double tokens = longest_over_mean(running, lengths_) / tokens_per_step_;
+  return tokens > 0.0 ? tokens * steps(1.0).decode : Seconds{};
 }
 
 SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
@@ -102,15 +137,19 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
   Seconds cycle;
   constexpr int rounds = 6;  // the running number settles in a few
   constexpr double settled = 1e-9;
+  Seconds decoding = tokens / tokens_per_step_ * steps(served).decode;
   for (int round = 0; round < rounds; ++round) {
     const Steps now = steps(running);
     steady.step = now.decode;
-    steady.prompt = now.prompt;
+    // Prompts that come while one is computed are computed together.
+    const Seconds alone = now.least.latency;
+    const Prompts group = now.together(1.0 + (served - 1.0) * (alone / (alone + decoding)));
+    steady.prompt = group.added / group.count;
     // Each request decodes while every other one served computes its prompt once.
-    const Seconds decoding = tokens / tokens_per_step_ * steady.step +
-                             (served - 1.0) * (running / served) * steady.prompt;
+    decoding = tokens / tokens_per_step_ * steady.step +
+               (served - 1.0) * (running / served) * steady.prompt;
     steady.tpot = decoding / tokens;
-    const Seconds first = now.latency + 0.5 * steady.step + times_.per_request;
+    const Seconds first = group.latency + group.first + 0.5 * steady.step + times_.per_request;
     cycle = first + decoding;
     steady.queueing = prompt_queue(steady.prompt, cycle, served);
     cycle += steady.queueing;
@@ -120,7 +159,7 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
     if (std::abs(running - before) < settled * running) break;
   }
   steady.running = running;
-  if (load.requests_per_client > 0.0) {
+  if (load.requests_per_client > 0.0 && !load.median_first_token) {
     const Seconds burst = (served - 1.0) / 2.0 * steady.prompt / load.requests_per_client;
     steady.ttft += burst;
     steady.queueing += burst;
@@ -129,6 +168,8 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
   const Seconds beyond = (clients - served) / served * cycle;
   steady.ttft += beyond;
   steady.queueing += beyond;
+  if (load.requests_per_client > 0.0)
+    cycle += drain(served) / (load.requests_per_client * clients / served);
   steady.output_tokens_per_s = layout_.replicas * served * lengths_.output / cycle.value();
   return steady;
 }
@@ -140,7 +181,7 @@ SteadyLoad SteadyServing::offline(double requests) const {
   const Steps now = steps(served);
   SteadyLoad steady;
   steady.step = now.decode;
-  steady.prompt = now.prompt;
+  steady.prompt = now.least.added / now.least.count;
   steady.running = served;
   steady.cache_bound = each > room_;
   const Seconds cycle = lengths_.output / tokens_per_step_ * steady.step + served * steady.prompt;

@@ -7,11 +7,16 @@
 
 namespace foretrain {
 
-/// Requests of one length.
+/// How the lengths of answers are spread around their mean: not at all, evenly from none to twice
+/// the mean, or exponentially, as those of conversations are.
+enum class LengthSpread { none, even, exponential };
+
+/// Requests of these mean lengths.
 struct RequestLengths {
-  double input = 0.0;   ///< tokens of the prompt
-  double output = 0.0;  ///< tokens that are generated
-  double cached = 0.0;  ///< of the prompt, found in the prefix cache
+  double input = 0.0;                        ///< tokens of the prompt
+  double output = 0.0;                       ///< tokens that are generated
+  double cached = 0.0;                       ///< of the prompt, found in the prefix cache
+  LengthSpread spread = LengthSpread::none;  ///< of answers
 };
 
 /// A fixed number of clients, each of which sends its next request when the last one is answered.
@@ -20,6 +25,8 @@ struct ClosedLoad {
   /// Of a benchmark that starts all clients at once: the first requests wait for each other. 0: a
   /// load without beginning.
   double requests_per_client = 0.0;
+  /// Asked for is the time to the first token of most requests, not the mean: without the start's.
+  bool median_first_token = false;
 };
 
 /// What a deployment delivers under a steady load; whole deployment, all replicas.
@@ -52,16 +59,28 @@ class SteadyServing {
   [[nodiscard]] SteadyLoad offline(double requests = 0.0) const;
 
  private:
+  /// What prompts take that are computed together in the steps of one of them.
+  struct Prompts {
+    double count = 1.0;
+    Seconds added;    ///< to the steps that compute them, all together
+    Seconds latency;  ///< from their first step to its last one's end
+    Seconds first;    ///< from there until their first tokens are out
+  };
   /// Steps of a replica that decodes a number of sequences while prompts come in.
   struct Steps {
-    Seconds decode;   ///< the mean step without prompts
-    Seconds prompt;   ///< what one prompt adds to the steps that compute it
-    Seconds latency;  ///< of a prompt, from its first step to its first token
+    Seconds decode;  ///< the mean step without prompts
+    Prompts least;   ///< one at a time, of every attention group
+    Prompts most;    ///< as many as a step has room for
+
+    /// In proportion between the least and the most.
+    [[nodiscard]] Prompts together(double count) const;
   };
 
   [[nodiscard]] Steps steps(double running) const;
+  [[nodiscard]] Prompts prompts(double sequences, double count, Seconds decode) const;
   [[nodiscard]] StepTime prompt_step(double sequences, double prompts) const;
   [[nodiscard]] double pieces(double sequences) const;
+  [[nodiscard]] Seconds drain(double running) const;
 
   ForwardPass pass_;
   RequestLengths lengths_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -20,17 +21,32 @@
 namespace foretrain {
 namespace {
 
-constexpr const char* shipped_inference = "inference_runs.yaml";
+constexpr std::array shipped_inference{"inference_runs.yaml", "serving_2026.yaml"};
 
-std::vector<InferenceRecord> read_inference(const InferenceRequest& request, std::string& name) {
-  const RecordFile file = record_file(request.file, shipped_inference, request.catalogs);
-  name = file.name;
+std::vector<InferenceRecord> records_of(const RecordFile& file) {
   Diagnostics diagnostics;
   const auto document = parse_yaml(contents(file), file.name, run_record_limits(), diagnostics);
   diagnostics.throw_if_any();
   if (!document) throw UsageError(file.name + ": no records");
   auto records = read_inference_records(*document, file.name, diagnostics);
   diagnostics.throw_if_any();
+  return records;
+}
+
+/// The records that are asked for, and the files that they are from.
+std::vector<InferenceRecord> read_inference(const InferenceRequest& request,
+                                            std::vector<std::string>& names) {
+  std::vector<InferenceRecord> records;
+  const auto read = [&](const char* shipped) {
+    const RecordFile file = record_file(request.file, shipped, request.catalogs);
+    names.push_back(file.name);
+    auto some = records_of(file);
+    std::move(some.begin(), some.end(), std::back_inserter(records));
+  };
+  if (!request.file.empty())
+    read("");
+  else
+    for (const char* const shipped : shipped_inference) read(shipped);
   const auto unasked = [&](const InferenceRecord& record) {
     return !request.sources.empty() && std::find(request.sources.begin(), request.sources.end(),
                                                  record.table()) == request.sources.end();
@@ -94,6 +110,43 @@ AnswerTable quantity_table(const Validation& validation, const std::string& quan
   return table;
 }
 
+/// Measured over predicted of one engine and quantity, and how much each says: twelve rows of a
+/// model on a device as much as all of them, as in the fit.
+struct Ratios {
+  std::vector<std::pair<double, double>> rows;  ///< ratio and weight
+
+  [[nodiscard]] double percentile(double share) const {
+    double all = 0.0;
+    for (const auto& [ratio, weight] : rows) all += weight;
+    double sum = 0.0;
+    for (const auto& [ratio, weight] : rows)
+      if ((sum += weight) >= share * all) return ratio;
+    return rows.back().first;
+  }
+};
+
+std::map<std::string, Ratios> ratios_by_engine(const std::vector<RecordCheck>& checks,
+                                               const std::string& quantity) {
+  constexpr double rows_of_group = 12.0;
+  const auto group_of = [](const RecordCheck& check) {
+    return check.source + "|" + check.group + "|" + check.item + "|" +
+           check.grid.substr(0, check.grid.find('|'));
+  };
+  std::map<std::string, double> counts;
+  std::map<std::string, Ratios> engines;
+  const auto each = [&](auto visit) {
+    for (const RecordCheck& check : checks)
+      if (check.quantity == quantity && !check.skipped) visit(check);
+  };
+  each([&](const RecordCheck& check) { ++counts[group_of(check)]; });
+  each([&](const RecordCheck& check) {
+    const double weight = std::min(1.0, rows_of_group / counts[group_of(check)]);
+    engines[check.group].rows.emplace_back(check.measured / check.predicted, weight);
+  });
+  for (auto& [engine, ratios] : engines) std::sort(ratios.rows.begin(), ratios.rows.end());
+  return engines;
+}
+
 constexpr std::array shown_quantities{
     std::pair{output_tokens_quantity, "Output tokens per second"},
     std::pair{output_token_quantity, "Time per output token"},
@@ -108,6 +161,17 @@ void add_tables(const Validation& validation, const std::string& of, Answer& ans
   for (const auto& [quantity, title] : shown_quantities)
     answer.add(title + of + ": predicted / measured - 1, percent",
                quantity_table(validation, quantity));
+}
+
+/// What bands of engines are made of: models/inputs/engine_profile.hpp.
+AnswerTable ratio_table(const std::vector<RecordCheck>& checks) {
+  AnswerTable table{{words_column("engine"), words_column("quantity"), number_column("count"),
+                     number_column("10th"), number_column("90th")}};
+  for (const auto& [quantity, title] : shown_quantities)
+    for (const auto& [engine, ratios] : ratios_by_engine(checks, quantity))
+      table.add({engine, title, std::to_string(ratios.rows.size()),
+                 fixed_text(ratios.percentile(0.1), 2), fixed_text(ratios.percentile(0.9), 2)});
+  return table;
 }
 
 /// Errors of all checks by quantity; the sentence is of the first.
@@ -138,8 +202,7 @@ AnswerHead inference_head(const std::string& subject, const std::string& whose,
 
 Validation validate_inference(const InferenceRequest& request) {
   Validation validation;
-  validation.files.emplace_back();
-  const auto records = read_inference(request, validation.files.front());
+  const auto records = read_inference(request, validation.files);
   validation.records = check_inference(records, load_run_catalog(request.catalogs));
   validation.summary = summarize(validation.records);
   return validation;
@@ -167,8 +230,8 @@ Answer inference_answer(const Validation& validation, bool skipped) {
 
 std::vector<InferenceLeftOut> validate_inference_left_out(const InferenceRequest& request,
                                                           const std::vector<EngineAxis>& axes) {
-  std::string name;
-  const auto records = read_inference(request, name);
+  std::vector<std::string> names;
+  const auto records = read_inference(request, names);
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   const auto near = fit_engines(engine_cases(records, catalog));
   std::vector<InferenceLeftOut> left_out;
@@ -186,13 +249,16 @@ Answer inference_left_out_answer(const std::vector<InferenceLeftOut>& left_out) 
       answer.head = inference_head("Inference left out of the fit",
                                    fmt::format("with each {} left out", name_of(part.axis)), folds);
     add_tables(folds, fmt::format(", each {} left out", name_of(part.axis)), answer);
+    answer.add(
+        fmt::format("Measured over predicted, percentiles, each {} left out", name_of(part.axis)),
+        ratio_table(part.checks));
   }
   return answer;
 }
 
 EngineCalibration calibrate_engines(const InferenceRequest& request) {
-  std::string name;
-  const auto records = read_inference(request, name);
+  std::vector<std::string> names;
+  const auto records = read_inference(request, names);
   const RunCatalog catalog = load_run_catalog(request.catalogs);
   EngineCalibration calibration;
   calibration.fits = fit_engines(engine_cases(records, catalog));

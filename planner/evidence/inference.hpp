@@ -12,7 +12,7 @@
 
 namespace foretrain {
 
-/// Measured inference runs: a file as inference_runs.yaml, or the one that ships (an empty path).
+/// Measured inference runs: a file as inference_runs.yaml, or those that ship (an empty path).
 struct InferenceRequest {
   std::filesystem::path file;
   std::vector<std::filesystem::path> catalogs;  ///< extra roots, searched first

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -238,6 +239,17 @@ ReadyServing ready_serving(const Scenario& scenario, const ServingPlan& plan,
   return ready;
 }
 
+namespace {
+
+/// What a request takes that no step has: until its queue, and behind its prompt's last step.
+Seconds beyond_steps(const Deployment& deployment) {
+  const std::array prompt{PrefillChunk{1.0, 0.0}};
+  const StepTime step = step_time(deployment, {.prefill = prompt, .finished_prompts = 1.0});
+  return deployment.engine.times.per_request + step.first;
+}
+
+}  // namespace
+
 ServingModel serving_model(const ReadyServing& ready) {
   FORETRAIN_REQUIRE(ready.reasons.empty());
   const auto pool = [](const ReadyPool& from) {
@@ -252,7 +264,7 @@ ServingModel serving_model(const ReadyServing& ready) {
   model.serve = pool(ready.prefill ? *ready.prefill : ready.serve);
   if (ready.prefill) model.decode = pool(ready.serve);
   model.transfer = ready.transfer;
-  model.before_queue = ready.serve.deployment.engine.times.per_request;
+  model.before_queue = beyond_steps((ready.prefill ? *ready.prefill : ready.serve).deployment);
   model.duration = ready.plan.duration;
   model.warm_up = ready.plan.warm_up;
   model.seed = static_cast<std::uint64_t>(ready.plan.seed);

@@ -40,7 +40,8 @@ struct ServingModel {
   ServingPool serve{};
   std::optional<ServingPool> decode{};
   CacheTransfer transfer{};
-  Seconds before_queue{};  ///< from submission to a replica's queue: HTTP, tokenising
+  Seconds before_queue{};  ///< from submission to a replica's queue: HTTP, tokenising,
+                           ///< and what else a first token takes beyond steps
   Seconds duration{};      ///< nothing is submitted after; zero: no end but that of `load.requests`
   Seconds warm_up{};       ///< requests submitted before are served and not counted
   std::uint64_t seed = 1;

@@ -79,7 +79,8 @@ TEST_CASE("inference records: what decides and is not said is refused by name",
           "[calibration][serving]") {
   CHECK(why(record).empty());
   CHECK(why(with(record, "input_len: 1024, ", "")) == "input or output lengths are not stated");
-  CHECK(why(with(record, "tp: 1, ", "")) == "the layout is not stated");
+  CHECK(why(with(record, "tp: 1, ", "")).empty());  // one GPU has one layout
+  CHECK(why(with(with(record, "tp: 1, ", ""), "gpus: 1", "gpus: 8")) == "the layout is not stated");
   CHECK(why(with(record, ", concurrency: 16", "")) == "the load is not stated");
   CHECK(why(with(record, "concurrency: 16", "concurrency: 16, speculative: true")) ==
         "speculative decoding with an acceptance that is not stated");
@@ -87,6 +88,59 @@ TEST_CASE("inference records: what decides and is not said is refused by name",
   CHECK(why(with(record, "ttft_ms: 80", "ttft_ms: 4800")).empty());
   CHECK(why(with(record, "ttft_ms: 80", "ttft_ms: 5000")) ==
         "requests queue for seats: how many run at once is not stated");
+}
+
+namespace {
+
+InferenceCase asked(const std::string& text) {
+  Diagnostics diagnostics;
+  auto question = inference_case(read(text, diagnostics).front(), shipped_catalog());
+  CAPTURE(question.why);
+  REQUIRE(question.asked.has_value());
+  return *question.asked;
+}
+
+}  // namespace
+
+TEST_CASE("inference records: a model without a shape is the catalog's of that name",
+          "[calibration][serving]") {
+  const std::size_t shape = record.find(", layers");
+  const std::size_t end = record.find("}", shape);
+  const std::string named = std::string(record).replace(shape, end - shape, "");
+  CHECK(asked(named).deployment.model.layers == 32);
+  CHECK(asked(with(named, "name: Llama-3.1-8B", "name: DeepSeek-R1-Distill-Llama-8B"))
+            .deployment.model.name == "llama3.1-8b");
+  CHECK(why(with(named, "name: Llama-3.1-8B", "name: Mine")) == "the model's shape is not stated");
+}
+
+TEST_CASE("inference records: how answers are spread shows in their mean",
+          "[calibration][serving]") {
+  CHECK(asked(record).lengths.spread == LengthSpread::none);
+  CHECK(asked(with(record, "output_len: 512", "output_len: 505.3")).lengths.spread ==
+        LengthSpread::even);
+  CHECK(
+      asked(with(record, "concurrency: 16", "concurrency: 16, dataset: sharegpt")).lengths.spread ==
+      LengthSpread::exponential);
+}
+
+TEST_CASE(
+    "inference records: experts that nothing is said of are cut as the rest, but in tables "
+    "of what was fastest",
+    "[calibration][serving]") {
+  const std::string mixture = with(
+      with(record, "name: Llama-3.1-8B", "name: gpt-oss-20b"),
+      ", layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn_hidden: 14336,\n    vocab: 128256, "
+      "gated_mlp: true, head_dim: 128, moe: null, mla: null",
+      "");
+  CHECK(asked(mixture).deployment.layout.expert == 1);
+  CHECK(why(with(mixture, "engine: vllm", "engine: trtllm")) ==
+        "expert and attention-data sizes are not stated");
+}
+
+TEST_CASE("inference records: a median is told from a mean", "[calibration][serving]") {
+  CHECK(!asked(record).closed->median_first_token);
+  CHECK(asked(with(record, "ttft_ms: 80,", "ttft_ms: 80, ttft_median_ms: 80,"))
+            .closed->median_first_token);
 }
 
 TEST_CASE("inference records: all requests at once need equal lengths, or a batch size",

@@ -46,6 +46,7 @@ struct ProductPrice {
 struct ExpertPrice {
   GemmRates rates{};  ///< of the device
   bool unpacked = false;
+  bool fused = false;  ///< choice, products and activation in few kernels: those of 4 bits
   double up_out = 0.0;
   double down_in = 0.0;
   double hidden = 0.0;

@@ -15,4 +15,10 @@ namespace foretrain::serving_detail {
 /// @pre the model has such mixers
 [[nodiscard]] double state_bytes(const LlmShape& model, MixerKind mixer, double tensor);
 
+/// What a token keeps for the indexer of sparse attention: a key in 8 bits with its scale.
+/// @pre the model has one
+[[nodiscard]] inline double index_key_bytes(const LlmShape& model) {
+  return model.indexer->head_dim + 4.0;
+}
+
 }  // namespace foretrain::serving_detail

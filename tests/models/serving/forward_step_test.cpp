@@ -169,6 +169,80 @@ TEST_CASE("closed loop: tokens per second follow from the cycle of a client", "[
         load.output_tokens_per_s);
 }
 
+TEST_CASE("closed loop: unlike answers leave a benchmark's end to the longest",
+          "[models][serving]") {
+  const Deployment deployment = on_h100(llama_8b());
+  const auto rate = [&](double clients, double requests, LengthSpread spread) {
+    return closed_loop(deployment, {1000.0, 500.0, 0.0, spread}, {clients, requests})
+        .output_tokens_per_s;
+  };
+  // One client waits for nobody; a long run has no end.
+  CHECK(rate(1.0, 10.0, LengthSpread::even) ==
+        Approx(rate(1.0, 10.0, LengthSpread::none)).epsilon(1e-6));
+  CHECK(rate(16.0, 1e9, LengthSpread::even) == Approx(rate(16.0, 1e9, LengthSpread::none)));
+  // Answers between 0 and 1,000 tokens: with 16 clients the longest of the last has
+  // 2/3 - sqrt(pi)/2 Gamma(17)/Gamma(17.5) = 0.4501 of 1,000 tokens more than their mean.
+  const double tokens = 450.14;
+  const double floor =
+      step_time(deployment, {.decode_sequences = 1.0, .cached_tokens = 1250.0}).total().value();
+  const double cycle = 16.0 * 500.0 / rate(16.0, 5.0, LengthSpread::none);
+  CHECK(16.0 * 500.0 / rate(16.0, 5.0, LengthSpread::even) - cycle ==
+        Approx(tokens * floor / 5.0).epsilon(1e-3));
+  // Exponential answers: ln 16 + gamma 15/16 = 3.314 mean lengths.
+  CHECK(16.0 * 500.0 / rate(16.0, 5.0, LengthSpread::exponential) - cycle ==
+        Approx(500.0 * 3.3137 * floor / 5.0).epsilon(1e-3));
+}
+
+TEST_CASE("closed loop: the time to most first tokens knows nothing of the start's crowd",
+          "[models][serving]") {
+  const Deployment deployment = on_h100(llama_8b());
+  const SteadyLoad mean = closed_loop(deployment, {1000.0, 500.0}, {8.0, 10.0});
+  const SteadyLoad most = closed_loop(deployment, {1000.0, 500.0}, {8.0, 10.0, true});
+  CHECK((mean.ttft - most.ttft).value() == Approx(3.5 * mean.prompt.value() / 10.0));
+}
+
+TEST_CASE("step: a first token waits for the host beyond the step, those who decode do not",
+          "[models][serving]") {
+  Deployment deployment = on_h100(llama_8b());
+  const SteadyLoad before = closed_loop(deployment, {1000.0, 500.0}, {8.0, 0.0});
+  deployment.engine.times.first_kernel = 100.0 * us;
+  const SteadyLoad after = closed_loop(deployment, {1000.0, 500.0}, {8.0, 0.0});
+  // 32 layers of ten kernels and more
+  CHECK((after.ttft - before.ttft).value() > 0.030);
+  CHECK(after.tpot.value() == Approx(before.tpot.value()).epsilon(0.02));
+}
+
+TEST_CASE("step: products of few rows take what their weights take to read", "[models][serving]") {
+  Deployment deployment = wide_experts(1);
+  deployment.engine.times.expert_memory = 1.0;
+  deployment.engine.times.memory = 1.0;
+  deployment.engine.times.kernel = Seconds{};
+  deployment.engine.times.routing = 50.0;
+  // 64 experts of 3 x 4096 x 1024 weights, nearly all of them reached by 32 x 8 rows.
+  const StepTime step = step_time(deployment, {.decode_sequences = 32.0, .cached_tokens = 32.0});
+  const double read = 32.0 * 64.0 * 3.0 * 4096.0 * 1024.0 * 2.0 /
+                      deployment.cluster.host.device.memory_bandwidth.value();
+  CHECK(step.experts.value() > 0.95 * read);
+  CHECK(step.experts.value() < 1.15 * read);
+}
+
+TEST_CASE("step: sparse attention reads the chosen tokens and an index of all",
+          "[models][serving]") {
+  // DeepSeek-V3.2 (arXiv 2512.02556 section 2.1): 64 heads of 128, 2,048 tokens.
+  LlmShape model = llama_8b();
+  model.mla = MlaShape{1536, 512, 128, 64, 128};
+  const double dense = cache_size(on_h100(model)).bytes_per_token();
+  const auto attention = [](const LlmShape& shape, double context) {
+    return step_time(on_h100(shape), {.decode_sequences = 8.0, .cached_tokens = 8.0 * context})
+        .attention;
+  };
+  const Seconds all = attention(model, 65536.0);
+  model.indexer = IndexerShape{64, 128, 2048};
+  CHECK(cache_size(on_h100(model)).bytes_per_token() == Approx(dense + 32 * 132.0));
+  CHECK(attention(model, 65536.0) < 0.5 * all);
+  CHECK(attention(model, 65536.0) > attention(model, 8192.0));
+}
+
 TEST_CASE("offline: an engine that reserves answers runs as many as fit whole",
           "[models][serving]") {
   Deployment deployment = on_h100(llama_8b());

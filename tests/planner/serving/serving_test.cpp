@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/serving/forward_step.hpp"
 #include "models/serving/steady_load.hpp"
 #include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_search.hpp"
@@ -93,7 +95,10 @@ TEST_CASE("times without queueing are those of steps", "[planner][serving]") {
             "serving.requests.prompt={tokens: 1024, variation: 0}",
             "serving.requests.output={tokens: 256, variation: 0}"});
   const ServingReport report = study_serving(scenario);
-  const Seconds before = report.ready.serve.deployment.engine.times.per_request;
+  const Deployment& deployment = report.ready.serve.deployment;
+  const std::array prompt{PrefillChunk{1024.0, 0.0}};
+  const Seconds before = deployment.engine.times.per_request +
+                         step_time(deployment, {.prefill = prompt, .finished_prompts = 1.0}).first;
   CHECK(report.summary.ttft.mean == Approx((report.prompt + before).value()).epsilon(1e-5));
   CHECK(report.summary.tpot.mean == Approx(report.decode.time.total().value()).epsilon(0.02));
 }
