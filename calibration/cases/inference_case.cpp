@@ -302,7 +302,7 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
 }
 
 InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog) {
-  if (record.kind != "inference") throw Skip{"post-training steps are not modelled yet"};
+  if (record.kind != "inference") throw Skip{"a step of post-training, which no serving is"};
   InferenceCase made;
   load_of_record(record, made);
   Deployment& deployment = made.deployment;
@@ -327,8 +327,9 @@ LlmShape recorded_model(const InferenceRecord& record, const RunCatalog& catalog
   return model_of_record(record, catalog);
 }
 
-Cluster recorded_cluster(const InferenceRecord& record, int gpus, const RunCatalog& catalog) {
-  return cluster_of(record, gpus, catalog);
+Cluster recorded_cluster(const InferenceRecord& record, int gpus, const RunCatalog& catalog,
+                         std::vector<std::string>& assumptions) {
+  return cluster_of(record, gpus, catalog, assumptions);
 }
 
 std::string engine_of_record(const std::string& engine) {

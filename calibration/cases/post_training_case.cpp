@@ -146,7 +146,7 @@ void rollout_of(const InferenceRecord& record, const RunCatalog& catalog, PostTr
   if (gpus < 1) throw Skip{"the number of GPUs is not stated"};
   if (contains(record.model.name, "-VL-")) throw Skip{"the tokens of its images are not stated"};
   rollout.model = recorded_model(record, catalog);
-  rollout.cluster = recorded_cluster(record, gpus, catalog);
+  rollout.cluster = recorded_cluster(record, gpus, catalog, made.assumptions);
   rollout.kernels = catalog.device_profiles.at(rollout.cluster.host.device.name);
   rollout.site = catalog.sites.at("default");
   const auto engine = catalog.engines.find(engine_of_record(record.engine));
@@ -175,7 +175,7 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   const int gpus = apart ? *rl.train_gpus : record.gpus.value_or(0);
   job.name = record.id;
   job.model = made.setup.rollout.model;
-  job.cluster = recorded_cluster(record, gpus, catalog);
+  job.cluster = recorded_cluster(record, gpus, catalog, made.assumptions);
   if (gpus < job.cluster.host.gpus) job.cluster.host = part_of(job.cluster.host, gpus);
   job.device_profile = catalog.device_profiles.at(job.cluster.host.device.name);
   job.site = catalog.sites.at("default");

@@ -21,7 +21,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::array shipped_inference{"inference_runs.yaml", "serving_2026.yaml"};
+constexpr std::array shipped_inference{"inference_runs.yaml", "serving_2026.yaml", "rl_2026.yaml"};
 
 std::vector<InferenceRecord> records_of(const RecordFile& file) {
   Diagnostics diagnostics;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "calibration/records/inference_record.hpp"
 #include "calibration/records/run_catalog.hpp"
@@ -21,6 +22,7 @@ struct Skip {
 /// So many GPUs of the record's on their usual hosts.
 /// @throws Skip
 [[nodiscard]] Cluster recorded_cluster(const InferenceRecord& record, int gpus,
-                                       const RunCatalog& catalog);
+                                       const RunCatalog& catalog,
+                                       std::vector<std::string>& assumptions);
 
 }  // namespace foretrain
