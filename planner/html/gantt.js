@@ -67,7 +67,15 @@ class Gantt {
     this.drawGaps(colour);
     if (this.critical) this.drawCritical(colour);
     if (this.chosen) this.drawChosen(colour);
+    if (this.mark !== undefined) this.drawMark(colour);
     this.drawAxis(colour);
+  }
+
+  /** Where a replay is. */
+  drawMark(colour) {
+    if (this.mark < this.from || this.mark > this.to) return;
+    this.pen.fillStyle = colour.mark;
+    this.pen.fillRect(this.x(this.mark) - 1, 0, 2, this.gantt.lanes.length * this.lane);
   }
 
   band(i, traffic) {
@@ -268,4 +276,5 @@ function drawStep(room, looks, gantt) {
       button('Whole step', () => view.whole()), button('Beginning', () => view.view(0, pass * 30)), button('End', () => view.view(gantt.end - pass * 30, gantt.end)),
       el('label', {}, critical, ' outline the critical path')), box, view.status);
   drawings.push({box, resize: width => view.resize(width)});
+  return view;
 }

@@ -4,7 +4,8 @@
 function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const rooms = [...document.querySelectorAll('.step')];
-  for (const {side, gantt} of data.sides) drawStep(rooms.find(room => room.dataset.side === side), data.tasks, gantt);
+  const views = data.sides.map(({side, gantt}) => drawStep(rooms.find(room => room.dataset.side === side), data.tasks, gantt));
+  if (data.replay) playBack(data.replay, views[0]);
   watchDrawings();
   document.documentElement.dataset.ready = 'yes';
 }

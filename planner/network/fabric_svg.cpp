@@ -238,6 +238,7 @@ std::string subtitle(const FabricReport& report) {
 }
 
 std::string verdict(const FabricReport& report, const FabricPicture& picture) {
+  if (!report.caption.empty()) return report.caption;
   if (!report.use.empty())
     return "a line is its busiest cable, by use over one step: from blue, idle, to red, " +
            percent_text(most_used(picture)) + " of the cable's rate";
@@ -252,6 +253,14 @@ std::string verdict(const FabricReport& report, const FabricPicture& picture) {
 }
 
 }  // namespace
+
+std::vector<double> line_uses(const Fabric& fabric, const std::vector<double>& use) {
+  const LinkSet none(use.size());
+  std::vector<double> uses;
+  for (const FabricLine& line : fabric_picture(fabric, none, use, most_boxes).lines)
+    uses.push_back(line.use);
+  return uses;
+}
 
 std::string fabric_svg(const FabricReport& report) {
   const FabricPicture picture = fabric_picture(report.fabric, report.down, report.use, most_boxes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/network/fabric_text.hpp"
 
@@ -13,5 +14,9 @@ namespace foretrain {
 /// something are red. After a played step lines are coloured by the use of their busiest cable, and
 /// the busiest links are named.
 [[nodiscard]] std::string fabric_svg(const FabricReport& report);
+
+/// Of every line of that picture, in its order, the use of its busiest cable. @param use by LinkId
+/// @pre nothing is down
+[[nodiscard]] std::vector<double> line_uses(const Fabric& fabric, const std::vector<double>& use);
 
 }  // namespace foretrain

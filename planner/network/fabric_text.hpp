@@ -19,6 +19,7 @@ struct FabricReport {
   FabricKind kind = FabricKind::rail_optimized;
   int switch_radix = 0;
   Fabric fabric;
+  std::string caption;                ///< of the picture; empty: what it shows
   std::vector<std::string> failures;  ///< of the scenario, then as the user named them
   LinkSet down;                       ///< what they take away
   std::optional<Infeasible> disconnected;

@@ -65,10 +65,11 @@ std::vector<TraceCounter> link_counters(const EventReport& report) {
   return counters;
 }
 
-std::string heat_svg(const EventReport& report) {
+std::string heat_svg(const EventReport& report, const std::string& caption) {
   FORETRAIN_REQUIRE(report.run.has_value());
   const Scenario& scenario = report.report.scenario;
   FabricReport picture;
+  picture.caption = caption;
   picture.name = scenario.job.name + ": use of links over one optimizer step";
   picture.title = scenario.job.cluster.network.title;
   picture.kind = scenario.job.cluster.network.kind;

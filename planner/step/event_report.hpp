@@ -39,7 +39,8 @@ struct EventReport {
 /// Use of the watched links over time, in percent of their rate.
 [[nodiscard]] std::vector<TraceCounter> link_counters(const EventReport& report);
 
-/// The fabric coloured by the use of its links. @pre the run is there
-[[nodiscard]] std::string heat_svg(const EventReport& report);
+/// The fabric coloured by the use of its links. @param caption in place of what the colours are
+/// @pre the run is there
+[[nodiscard]] std::string heat_svg(const EventReport& report, const std::string& caption = {});
 
 }  // namespace foretrain

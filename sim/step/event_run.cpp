@@ -273,7 +273,7 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   how.expand = job.simulation.expand_collectives;
   how.changing = disturbs_network(job.simulation);
   const bool explains = options.explain_links || options.explained_link;
-  how.record = (options.watched_links > 0 || explains) && !how.changing;
+  how.record = (options.watched_links > 0 || explains || options.on_frame) && !how.changing;
   if (options.on_progress)
     how.go_on = [&] { return options.on_progress({0, path.graph.tasks.size(), Seconds{}}); };
   StepTraffic traffic{placed, path.graph, step_channels(placed.job, path.graph), how};
@@ -315,6 +315,8 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   run.graph = std::move(path.graph);
   if (run.stopped) return run;
   if (how.record) watch_links(traffic, placed.fabric, options.watched_links, run);
+  if (how.record && options.on_frame)
+    traffic.play_back(run.timeline.makespan, options.frames, options.on_frame);
   add_inside_passes(placed, run.graph, run.link_bytes);
   if (how.record && explains) explain_links(traffic, placed, options, run);
   set_durations(run.graph, run.timeline);

@@ -23,7 +23,11 @@ struct EventOptions {
   FlowBackend backend = FlowBackend::plug_in;
   std::optional<Detail> detail{};  ///< absent: event_detail()
   std::function<bool(const ReplayProgress& progress)> on_progress{};
-  int watched_links = 0;                   ///< so many of the busiest get their use over time
+  int watched_links = 0;  ///< so many of the busiest get their use over time
+  int frames = 0;         ///< of on_frame, evenly spread over the step
+  /// Called in order with the share of its datasheet rate that every link moves at that moment, by
+  /// LinkId; not at all where routes change during the step.
+  std::function<void(const std::vector<double>& use)> on_frame{};
   bool explain_links = false;              ///< the busiest of each kind get their exchanges
   std::optional<LinkId> explained_link{};  ///< in place of these
 };

@@ -381,6 +381,37 @@ LinkUseSeries StepTraffic::link_use(LinkId link) const {
   return series;
 }
 
+void StepTraffic::play_back(
+    Seconds length, int frames,
+    const std::function<void(const std::vector<double>& use)>& on_frame) const {
+  FORETRAIN_REQUIRE(options_.record && frames >= 1);
+  struct Change {
+    Seconds at;
+    std::size_t ran;
+    double sign;
+  };
+  std::vector<Change> changes;
+  for (std::size_t i = 0; i < ran_.size(); ++i) {
+    if (ran_[i].end <= ran_[i].begin) continue;
+    changes.push_back({ran_[i].begin, i, 1.0});
+    changes.push_back({ran_[i].end, i, -1.0});
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::vector<double> use(capacity_.size());
+  auto next = changes.begin();
+  for (int frame = 0; frame < frames; ++frame) {
+    const Seconds at = length * ((frame + 0.5) / frames);
+    for (; next != changes.end() && next->at <= at; ++next) {
+      const Ran& one = ran_[next->ran];
+      const double rate = next->sign * one.amount / (one.end - one.begin).value();
+      for (const auto& [link, bytes] : ways_[one.channel][index(one.group)].loads)
+        use[index(link)] += rate * bytes / placed_.fabric.capacity[index(link)];
+    }
+    on_frame(use);
+  }
+}
+
 void StepTraffic::set_down(const LinkSet* down) {
   FORETRAIN_REQUIRE(options_.changing && !options_.fold);
   crossed_ = link_bytes();

@@ -266,3 +266,33 @@ TEST_CASE("steps on fabrics: a folded step that met no other replica is a lower 
   REQUIRE(all >= unmet.timeline.makespan);
   REQUIRE(all <= met.timeline.makespan);
 }
+
+TEST_CASE("steps on fabrics: a step played back moves what crossed each link", "[sim][traffic]") {
+  Job job = test::llama2_70b_job();
+  job.parallel.pipeline = 4;
+  job.parallel.data = 4;
+  job.cluster.hosts = 16;
+  job.training.global_batch = 4 * 12;
+  job.simulation.unfold = true;
+  const Fabric fabric = fabric_of_radix(job, 16);
+  EventOptions options;
+  options.frames = 20'000;
+  std::vector<double> sums(static_cast<std::size_t>(fabric.links()));
+  int frames = 0;
+  options.on_frame = [&](const std::vector<double>& use) {
+    ++frames;
+    for (std::size_t link = 0; link < sums.size(); ++link) sums[link] += use[link];
+  };
+  const auto played = run_step(job, stage_layout(job.model, job.parallel), fabric, options);
+  const EventRun& run = std::get<EventRun>(played);
+  REQUIRE(frames == options.frames);
+  int links = 0;
+  for (std::size_t link = 0; link < sums.size(); ++link) {
+    if (fabric.kind[link] != LinkKind::nic || run.link_bytes[link] == 0.0) continue;
+    const double moved =
+        sums[link] / frames * run.timeline.makespan.value() * fabric.capacity[link];
+    REQUIRE(moved == Approx(run.link_bytes[link]).epsilon(0.01));
+    ++links;
+  }
+  REQUIRE(links > 100);
+}

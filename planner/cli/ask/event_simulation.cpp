@@ -9,6 +9,7 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/page/replay_page.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -66,7 +67,10 @@ void add_event_options(CLI::App& app, EventCliOptions& options) {
                "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
   app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
       ->type_name("FILE.svg");
-  guard_outputs(app, FileUse::report, {"--heat"});
+  app.add_option("--replay", options.replay,
+                 "Engine event: a page that plays the step, links coloured by their use")
+      ->type_name("FILE.html");
+  guard_outputs(app, FileUse::report, {"--heat", "--replay"});
   CLI::Option* neighbour =
       app.add_option("--neighbour", options.neighbour,
                      "Engine event: another scenario that trains on the same fabric,\nand by how "
@@ -83,16 +87,32 @@ void check_event_options(const EventCliOptions& options) {
   if (!options.heat.empty() && !options.heat.ends_with(".svg"))
     throw UsageError("--heat " + in_quotes(options.heat) +
                      ": the picture is an SVG file, its name ends in .svg");
+  if (!options.replay.empty() && !options.replay.ends_with(".html"))
+    throw UsageError("--replay " + in_quotes(options.replay) +
+                     ": the page is an HTML file, its name ends in .html");
 }
+
+namespace {
+
+void write_replay(const StepReplay& replay, const EventReport& report, const std::string& file) {
+  if (replay.played())
+    write_file(file, replay.page(report));
+  else
+    write_diagnostic("no replay: routes change during the step");
+}
+
+}  // namespace
 
 EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
                                 const EventCliOptions& options, const StepViewOptions& views) {
   Simulation& simulation = scenario.job.simulation;
-  simulation.unfold = simulation.unfold || options.unfold;
+  simulation.unfold = simulation.unfold || options.unfold || !options.replay.empty();
   if (options.seed) simulation.seed = *options.seed;
   EventOptions how;
   how.detail = detail_of(views);
   if (!views.trace.empty()) how.watched_links = 8;
+  std::optional<StepReplay> replay;
+  if (!options.replay.empty()) replay.emplace(scenario).watch(how);
   ReplayProgress latest;
   ProgressBar bar{options.progress};
   how.on_progress = [&](const ReplayProgress& progress) {
@@ -105,10 +125,10 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   const auto& run = result.event.run;
   // Also where what a plan would take if it fit was being played.
   if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
-  if (run && !run->stopped && views.wanted())
-    result.path = played_path(*run);
+  if (run && !run->stopped && views.wanted()) result.path = played_path(*run);
   if (run && !run->stopped && !options.heat.empty())
     write_file(options.heat, heat_svg(result.event));
+  if (run && !run->stopped && replay) write_replay(*replay, result.event, options.replay);
   return result;
 }
 

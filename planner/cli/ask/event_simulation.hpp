@@ -19,21 +19,23 @@ namespace foretrain {
 /// What only --engine event knows.
 struct EventCliOptions {
   bool unfold = false;
-  std::string heat;  ///< draw the use of links into this file
+  std::string heat;    ///< draw the use of links into this file
+  std::string replay;  ///< the same moment by moment
   std::optional<std::uint64_t> seed;
   bool progress = false;  ///< lines on standard error, for programs
   std::string neighbour;  ///< scenario that trains on the same fabric
   int neighbour_steps = NeighbourOptions{}.steps;
 
   [[nodiscard]] bool given() const {
-    return unfold || progress || !heat.empty() || seed.has_value() || !neighbour.empty();
+    return unfold || progress || !heat.empty() || !replay.empty() || seed.has_value() ||
+           !neighbour.empty();
   }
 };
 
-/// Adds --unfold, --seed, --progress, --heat, --neighbour and --neighbour-steps.
+/// Adds --unfold, --seed, --progress, --heat, --replay, --neighbour and --neighbour-steps.
 void add_event_options(CLI::App& app, EventCliOptions& options);
 
-/// What --heat asks for. @throws UsageError
+/// What --heat and --replay ask for. @throws UsageError
 void check_event_options(const EventCliOptions& options);
 
 /// A scenario played on its fabric: with a bar on a terminal when it takes long, and until Ctrl-C.

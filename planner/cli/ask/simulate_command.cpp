@@ -110,7 +110,7 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
 
 int simulate_beside(const SimulateOptions& options) {
   if (options.output.csv || options.output.markdown || options.views.wanted() ||
-      !options.event.heat.empty())
+      !options.event.heat.empty() || !options.event.replay.empty())
     throw UsageError("--neighbour prints text or --json: take the other outputs out");
   SourceOptions neighbour = options.source;
   neighbour.scenario.file = options.event.neighbour;
@@ -165,7 +165,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed, --progress, --heat and --neighbour are for --engine event: the others "
+        "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: the others "
         "have no links");
   Scenario scenario = read_scenario(options.source);
   if (scenario.post_training) return simulate_post_training(options, scenario);

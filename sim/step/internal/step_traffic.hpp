@@ -75,6 +75,11 @@ class StepTraffic final : public TrafficSource {
   /// mean. @pre options.record; routes have not changed
   [[nodiscard]] LinkUseSeries link_use(LinkId link) const;
 
+  /// The use of all links in the middle of each of `frames` equal stretches, one after another. An
+  /// exchange has its mean rate from its beginning to its end. @pre as of link_use()
+  void play_back(Seconds length, int frames,
+                 const std::function<void(const std::vector<double>& use)>& on_frame) const;
+
   /// What crossed a link, by kind of exchange. @pre as of link_use()
   [[nodiscard]] std::vector<LinkExchange> crossing(LinkId link) const;
 

@@ -47,6 +47,18 @@ cmp -s out unfolded || fail "the same seed gives other bytes"
 run 0 simulate "$scenario" --engine event --heat heat.svg --json
 is_xml heat.svg
 run 2 simulate "$scenario" --engine event --heat heat.png
+run 0 simulate "$scenario" --engine event --replay replay.html --json
+has replay.html 'id="replay"'
+python3 - replay.html <<'REPLAY' || fail "the replay has no frames of its lines"
+import json, re, sys
+page = open(sys.argv[1]).read()
+assert not re.search(r'(src|href)="(?!data:|#)', page)
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+frames, fabric = data["replay"]["frames"], page.split('id="fabric"')[1]
+assert len(frames) == 240 and {len(frame) for frame in frames} == {fabric.count("<line ")}
+assert any("z" in frame for frame in frames) and len(set(frames)) > 10
+REPLAY
+run 2 simulate "$scenario" --engine event --replay replay.svg
 has err ".svg"
 run 2 simulate "$scenario" --unfold
 has err "--engine event"
