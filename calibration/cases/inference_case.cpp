@@ -159,33 +159,51 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
   // readings.
   const int ranks = layout.stage();
   const int groups = layout.expert * said.expert_tensor.value_or(1);
+  bool once = false;
   if (layout.expert > 1 && said.expert_tensor == layout.expert && groups == ranks) {
     if (layout.tensor > 1)
       layout.tensor = layout.expert;
     else
       layout.attention_data = layout.expert;
-    assumptions.emplace_back("ranks counted once");
+    once = true;
   }
   // The same of attention-data groups: four of four ranks and 16 experts' ranks are four ranks.
   if (layout.tensor > 1 && layout.attention_data == layout.tensor && layout.expert == ranks &&
       said.expert_tensor == 1) {
     layout.expert = layout.attention_data;
     layout.tensor = 1;
-    assumptions.emplace_back("ranks counted once");
+    once = true;
   }
+  if (once) assumptions.emplace_back("ranks counted once");
   // Collections write the GPUs of several workers as one tensor group where they are not told
   // apart.
   if (layout.tensor > widest_tensor)
     throw Skip{"a tensor group of " + std::to_string(layout.tensor) +
                " GPUs: the source tells their sum, not the layout"};
-  if (model.moe && !said.expert) {
-    // Engines cut experts as the rest where their command line says nothing; TensorRT-LLM's tables
-    // have what was found to be fastest.
-    if (!said.attention_data && engine_of_record(record.engine) == "tensorrt-llm")
-      throw Skip{"expert and attention-data sizes are not stated"};
-    assumptions.emplace_back("experts cut as the rest");
-  }
+  // Engines cut experts as the rest where their command line says nothing.
+  if (model.moe && !said.expert) assumptions.emplace_back("experts cut as the rest");
+  if (model.moe && said.expert && said.expert_tensor && !once &&
+      layout.expert * *said.expert_tensor != layout.stage())
+    throw Skip{"ranks of experts and of attention contradict each other"};
   return layout;
+}
+
+/// TensorRT-LLM's tables have what was found to be fastest on so many GPUs: experts cut over all
+/// ranks or spread over them, attention cut or copied.
+std::vector<ServingLayout> layouts_of(const InferenceRecord& record, const LlmShape& model,
+                                      std::vector<std::string>& assumptions) {
+  const ServingLayout layout = layout_of(record, model, assumptions);
+  const InferenceRecord::Parallel& said = record.parallel;
+  const bool tuned = engine_of_record(record.engine) == "tensorrt-llm";
+  const int ranks = layout.tensor;
+  if (!model.moe || said.expert || said.attention_data || !tuned || ranks == 1) return {layout};
+  assumptions.back() = "the fastest of three layouts";
+  ServingLayout spread = layout;
+  spread.expert = ranks;
+  ServingLayout copied = spread;
+  copied.tensor = 1;
+  copied.attention_data = ranks;
+  return {layout, spread, copied};
 }
 
 Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& catalog,
@@ -301,13 +319,34 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   made.requests = load.requests.value_or(0.0);
 }
 
+/// Leaves the case with that of the layouts which delivers most.
+void take_fastest(const std::vector<ServingLayout>& layouts, InferenceCase& made) {
+  double most = 0.0;
+  std::string why;
+  ServingLayout fastest;
+  for (const ServingLayout& layout : layouts) {
+    made.deployment.layout = layout;
+    const std::vector<Infeasible> reasons = deployment_reasons(made.deployment);
+    if (!reasons.empty() && why.empty()) why = reasons.front().message;
+    if (!reasons.empty()) continue;
+    const double rate = layouts.size() == 1 ? 1.0 : steady_load(made).output_tokens_per_s;
+    if (rate <= most) continue;
+    most = rate;
+    fastest = layout;
+  }
+  if (most == 0.0) throw Skip{why};
+  made.deployment.layout = fastest;
+}
+
 InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog) {
   if (record.kind != "inference") throw Skip{"a step of post-training, which no serving is"};
   InferenceCase made;
   load_of_record(record, made);
   Deployment& deployment = made.deployment;
   deployment.model = model_of_record(record, catalog);
-  deployment.layout = layout_of(record, deployment.model, made.assumptions);
+  const auto layouts = layouts_of(record, deployment.model, made.assumptions);
+  made.layout_stated = layouts.size() == 1;
+  deployment.layout = layouts.front();
   deployment.precision = precision_of(record, deployment.model, made.assumptions);
   deployment.cluster = cluster_of(record, deployment.layout.gpus() * deployment.layout.replicas,
                                   catalog, made.assumptions);
@@ -316,8 +355,7 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
   const auto engine = catalog.engines.find(engine_of_record(record.engine));
   deployment.engine =
       catalog.engines.at(engine == catalog.engines.end() ? "generic" : engine->first);
-  const std::vector<Infeasible> reasons = deployment_reasons(deployment);
-  if (!reasons.empty()) throw Skip{reasons.front().message};
+  take_fastest(layouts, made);
   return made;
 }
 

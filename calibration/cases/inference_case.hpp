@@ -17,6 +17,7 @@ struct InferenceCase {
   RequestLengths lengths;
   std::optional<ClosedLoad> closed;      ///< absent: offline
   double requests = 0.0;                 ///< offline
+  bool layout_stated = true;             ///< else the fastest by today's constants: no fit reads it
   std::vector<std::string> assumptions;  ///< what the record does not say
 };
 

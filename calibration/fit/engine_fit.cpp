@@ -83,7 +83,7 @@ constexpr ComparedAlone compared_alone[]{{"gpustack/", ""},
                                          {"sgl_cookbook/Kimi-K2.5", ""},
                                          {"aiconfigurator/DeepSeek", "1.3.0rc1"},
                                          {"aiconfigurator/DeepSeek", "1.3.0rc5"},
-                                         {"aiconfigurator/Llama-3.1-8B", "0.12.0"}};
+                                         {"aiconfigurator/", "0.12.0"}};
 
 bool only_compared(const InferenceRecord& record) {
   return std::any_of(std::begin(compared_alone), std::end(compared_alone),
@@ -273,7 +273,7 @@ std::vector<EngineCase> engine_cases(const std::vector<InferenceRecord>& records
   for (std::size_t i = 0; i < records.size(); ++i) {
     const InferenceQuestion question = inference_case(records[i], catalog);
     if (!question.asked) continue;
-    if (only_compared(records[i])) continue;
+    if (only_compared(records[i]) || !question.asked->layout_stated) continue;
     EngineCase made = case_of(i, records[i], *question.asked);
     if (!made.measured.empty()) cases.push_back(std::move(made));
   }

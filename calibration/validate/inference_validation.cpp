@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "calibration/cases/inference_case.hpp"
@@ -55,6 +57,28 @@ struct AskedRecord {
   InferenceQuestion question;
   std::optional<SteadyLoad> load;
 };
+
+constexpr const char* copied_figures =
+    "the same figures stand beside another device, of which they may be";
+
+/// What was measured, to the last digit, and on which model; empty of a single figure, which two
+/// may share.
+std::string figures_of(const InferenceRecord& record) {
+  if (!record.ttft_s || !record.tpot_s || !record.output_tokens_per_s) return "";
+  return fmt::format("{}|{}|{}|{}|{}", record.group, record.engine, *record.ttft_s, *record.tpot_s,
+                     *record.output_tokens_per_s);
+}
+
+/// Devices that the same figures stand beside.
+using FigureDevices = std::map<std::string, std::set<std::string>>;
+
+FigureDevices devices_by_figures(const std::vector<InferenceRecord>& records) {
+  FigureDevices devices;
+  for (const InferenceRecord& record : records)
+    if (const std::string figures = figures_of(record); !figures.empty())
+      devices[figures].insert(record.gpu);
+  return devices;
+}
 
 void fill(const AskedRecord& asked, RecordCheck& check) {
   if (!asked.question.asked) return skip(check, asked.question.why);
@@ -114,12 +138,16 @@ std::string model_kind(const LlmShape& model) {
 std::vector<RecordCheck> check_inference(const std::vector<InferenceRecord>& records,
                                          const RunCatalog& catalog) {
   std::vector<RecordCheck> checks;
+  const FigureDevices devices = devices_by_figures(records);
   for (const InferenceRecord& record : records) {
     if (record.rl) {
       check_post_training(record, catalog, checks);
       continue;
     }
     AskedRecord asked{record, inference_case(record, catalog), std::nullopt};
+    const auto figures = devices.find(figures_of(record));
+    if (figures != devices.end() && figures->second.size() > 1)
+      asked.question = {std::nullopt, copied_figures};
     if (asked.question.asked) asked.load = steady_load(*asked.question.asked);
     for (const MeasuredQuantity& quantity : quantities) {
       const std::optional<double>& measured = record.*quantity.measured;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/cases/inference_case.hpp"
+#include "calibration/validate/validations.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 namespace foretrain {
@@ -133,8 +134,35 @@ TEST_CASE(
       "gated_mlp: true, head_dim: 128, moe: null, mla: null",
       "");
   CHECK(asked(mixture).deployment.layout.expert == 1);
-  CHECK(why(with(mixture, "engine: vllm", "engine: trtllm")) ==
-        "expert and attention-data sizes are not stated");
+  // gpt-oss on eight GPUs: three layouts, of which the forecast takes the fastest.
+  const std::string tuned =
+      with(with(with(mixture, "engine: vllm", "engine: trtllm"), "gpus: 1", "gpus: 8"), "tp: 1",
+           "tp: 8");
+  InferenceCase best = asked(tuned);
+  CHECK(!best.layout_stated);
+  const double rate = steady_load(best).output_tokens_per_s;
+  for (const ServingLayout layout :
+       {ServingLayout{8}, ServingLayout{8, 1, 1, 8}, ServingLayout{1, 1, 8, 8}}) {
+    best.deployment.layout = layout;
+    CHECK(steady_load(best).output_tokens_per_s <= rate);
+  }
+  CHECK(why(with(mixture, "ep: null", "ep: 1, moe_tp: 4")) ==
+        "ranks of experts and of attention contradict each other");
+}
+
+TEST_CASE("inference records: figures that stand beside two devices are of neither",
+          "[calibration][serving]") {
+  const std::string measured =
+      with(record, "tpot_ms: 9.5", "tpot_ms: 9.5, output_tokens_per_s: 1500");
+  const std::string twin = with(with(measured.substr(measured.find("- id")), "mine-1", "mine-2"),
+                                "gpu: H100 SXM", "gpu: A100 80GB SXM");
+  Diagnostics diagnostics;
+  const auto one = check_inference(read(measured, diagnostics), shipped_catalog());
+  REQUIRE(one.size() == 3);
+  CHECK(!one.front().skipped);
+  for (const RecordCheck& check :
+       check_inference(read(measured + twin, diagnostics), shipped_catalog()))
+    CHECK(check.why == "the same figures stand beside another device, of which they may be");
 }
 
 TEST_CASE("inference records: a median is told from a mean", "[calibration][serving]") {
