@@ -199,7 +199,10 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   parallel.data = gpus / model;
   const PostTrainingPlan& plan = made.setup.plan;
   const double longest = plan.answer.most > 0 ? plan.answer.most : 4.0 * plan.answer.mean;
-  const double whole = plan.prompt.mean + longest;
+  // Rows of NeMo-RL are as long as the longest sequence, those of the others hold a budget of tokens.
+  constexpr double usual_row = 16384.0;
+  const double least = plan.loop == PolicyLoop::nemo_rl ? 0.0 : usual_row;
+  const double whole = std::max(least, plan.prompt.mean + longest);
   const int multiple = 2 * parallel.tensor * parallel.context;
   job.training.sequence = static_cast<int>(std::ceil(whole / multiple)) * multiple;
   job.training.samples.layout = SampleLayout::packed;
@@ -223,6 +226,8 @@ PostTrainingCase made_step(const InferenceRecord& record, const RunCatalog& cata
   PostTrainingCase made;
   PostTrainingPlan& plan = made.setup.plan;
   plan.algorithm = algorithm_of(record.rl->algorithm);
+  if (record.rl->algorithm == "dapo")
+    throw Skip{"dynamic sampling: the share of prompts that it keeps is not stated"};
   plan.loop = loop_of(record);
   batch_of(record, made);
   placement_of(record, made);

@@ -36,7 +36,7 @@ struct NamedLoop {
   LoopTimes times;
   bool generation_counts_sync;
 };
-constexpr LoopTimes usual{Seconds{1.0}, Seconds{1e-3}, Seconds{8.0}, Seconds{0.3}};
+constexpr LoopTimes usual{Seconds{1.0}, Seconds{1e-3}, Seconds{11.0}, Seconds{0.3}};
 constexpr std::array loops{
     NamedLoop{PolicyLoop::generic, usual, false}, NamedLoop{PolicyLoop::verl, usual, true},
     NamedLoop{PolicyLoop::nemo_rl, usual, false}, NamedLoop{PolicyLoop::openrlhf, usual, false},

@@ -96,7 +96,7 @@ std::string source_words(const SourceOptions& source) {
   return shell_words(words);
 }
 
-Scenario read_scenario(const SourceOptions& source) {
+Scenario read_scenario(const SourceOptions& source, Purpose purpose) {
   if (!source.framework.import.as.empty() && source.hf.empty())
     throw UsageError("--as stands beside --hf");
   const int given = (source.scenario.file.empty() ? 0 : 1) + (source.megatron.empty() ? 0 : 1) +
@@ -106,7 +106,7 @@ Scenario read_scenario(const SourceOptions& source) {
   if (!source.imports()) {
     refuse_machine(source);
     const PlanImportOptions& machine = source.framework.import;
-    return read_scenario(on_device(source.scenario, machine.device, machine.gpus));
+    return read_scenario(on_device(source.scenario, machine.device, machine.gpus), purpose);
   }
   FrameworkOptions framework = source.framework;
   framework.folders = source.scenario.folders;

@@ -49,6 +49,7 @@ void add_source_options(CLI::App& app, SourceOptions& source);
 
 /// The one source that was given. What an import assumes goes to standard error.
 /// @throws ScenarioError, UsageError
-[[nodiscard]] Scenario read_scenario(const SourceOptions& source);
+[[nodiscard]] Scenario read_scenario(const SourceOptions& source,
+                                     Purpose purpose = Purpose::training);
 
 }  // namespace foretrain

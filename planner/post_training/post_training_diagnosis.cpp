@@ -202,13 +202,13 @@ std::string post_training_diagnosis_json(const PostTrainingDiagnosis& diagnosis)
                      {"word", part.word},
                      {"measured_s", part.measured},
                      {"forecast_s", part.forecast.time.value()},
-                     {"p10_s", part.forecast.low.value()},
-                     {"p90_s", part.forecast.high.value()},
+                     {"low_s", part.forecast.low.value()},
+                     {"high_s", part.forecast.high.value()},
                      {"slower", part.slower()},
                      {"look", part.look}});
   return dump({{"schema", "post-training-diagnosis/1"},
-               {"foretrain", version},
-               {"scenario", diagnosis.report.name},
+               {"foretrain_version", version},
+               {"name", diagnosis.report.name},
                {"steps", diagnosis.steps},
                {"unnamed_s", diagnosis.unnamed},
                {"parts", std::move(parts)}});

@@ -10,7 +10,7 @@ namespace foretrain {
 namespace {
 
 Json banded_tree(const BandedTime& time) {
-  return {{"time_s", time.time.value()}, {"p10_s", time.low.value()}, {"p90_s", time.high.value()}};
+  return {{"time_s", time.time.value()}, {"low_s", time.low.value()}, {"high_s", time.high.value()}};
 }
 
 /// "weight_synchronisation_s".
@@ -57,8 +57,8 @@ std::string post_training_json(const PostTrainingReport& report) {
   const PostTrainingForecast& forecast = report.forecast;
   const bool runs = forecast.reasons.empty();
   Json tree{{"schema", "post-training/1"},
-            {"foretrain", version},
-            {"scenario", report.name},
+            {"foretrain_version", version},
+            {"name", report.name},
             {"model", report.setup.policy.model.name},
             {"algorithm", name_of(report.setup.plan.algorithm)},
             {"feasible", runs},
@@ -73,8 +73,10 @@ std::string post_training_json(const PostTrainingReport& report) {
   tree["updates"] = forecast.updates;
   tree["samples_per_s"] = forecast.samples_per_s;
   tree["tokens_per_s"] = forecast.tokens_per_s;
-  tree["generation_idle_s"] = forecast.generation_idle.value();
-  tree["training_idle_s"] = forecast.training_idle.value();
+  const bool apart = report.setup.plan.placement == RolloutPlacement::separate;
+  const auto idle = [&](Seconds time) { return apart ? Json(time.value()) : Json(nullptr); };
+  tree["generation_idle_s"] = idle(forecast.generation_idle);
+  tree["training_idle_s"] = idle(forecast.training_idle);
   tree["trainer_memory_bytes"] =
       forecast.policy.memory ? Json(forecast.policy.memory->peak.value()) : Json(nullptr);
   tree["host_bytes_per_gpu"] = forecast.sleeping.value();

@@ -213,8 +213,8 @@ std::string post_training_plan_json(const PostTrainingSearch& search, int top) {
     const PostTrainingForecast& forecast = split.report.forecast;
     Json plan{{"settings", split.settings},
               {"step_s", forecast.step.time.value()},
-              {"p10_s", forecast.step.low.value()},
-              {"p90_s", forecast.step.high.value()},
+              {"low_s", forecast.step.low.value()},
+              {"high_s", forecast.step.high.value()},
               {"generation_s", forecast.generation.time.value()},
               {"training_s", forecast.training.time.value()},
               {"samples_per_s", forecast.samples_per_s},
@@ -225,8 +225,8 @@ std::string post_training_plan_json(const PostTrainingSearch& search, int top) {
     plans.push_back(std::move(plan));
   }
   return dump({{"schema", "post-training-plan/1"},
-               {"foretrain", version},
-               {"scenario", search.name},
+               {"foretrain_version", version},
+               {"name", search.name},
                {"tried", search.tried},
                {"as_given_s", search.asked_s > 0.0 ? Json(search.asked_s) : Json(nullptr)},
                {"plans", std::move(plans)}});

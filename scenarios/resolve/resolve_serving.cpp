@@ -107,7 +107,13 @@ ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
 }
 
 void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diagnostics) {
-  if (purpose == Purpose::training && !values.has_group("training") && values.has_group("serving"))
+  const bool trains = purpose == Purpose::training || purpose == Purpose::steps;
+  if (purpose == Purpose::training && values.has_group("post_training"))
+    report(values, "post_training",
+           "the scenario is of post-training, which simulate, plan and diagnose forecast; for its "
+           "trainer alone take post_training out",
+           diagnostics);
+  if (trains && !values.has_group("training") && values.has_group("serving"))
     report(values, "serving",
            "the scenario serves and does not train; type foretrain serve FILE (or fit --serve), "
            "or add training",

@@ -22,8 +22,9 @@ struct SourceFile {
   std::string sha256;  ///< of its bytes, hex
 };
 
-/// What a scenario is read for: it must have that section.
-enum class Purpose { training, serving, any };
+/// What a scenario is read for: it must have that section. `steps` takes training as well as
+/// post-training, which commands that know training alone refuse.
+enum class Purpose { training, serving, steps, any };
 
 struct LoadOptions {
   std::vector<std::string> overrides;           ///< "parallel.tensor=4"

@@ -100,7 +100,7 @@ int run_diagnose(DiagnoseOptions options) {
     options.files.pop_back();
   }
   if (!options.scenario.file.empty()) {
-    const Scenario scenario = read_scenario(options.scenario);
+    const Scenario scenario = read_scenario(options.scenario, Purpose::steps);
     if (scenario.post_training) return diagnose_policy_steps(options, scenario);
   }
   DiagnosisReport report;

@@ -110,7 +110,7 @@ int run_plan(PlanOptions options) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
-  const Scenario scenario = read_scenario(options.scenario);
+  const Scenario scenario = read_scenario(options.scenario, Purpose::steps);
   if (scenario.post_training) return plan_splits(options, scenario);
   const SearchSpace space = space_of(options, scenario);
   search.limits = limits_of(options, scenario.job);

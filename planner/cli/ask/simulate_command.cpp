@@ -167,7 +167,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
     throw UsageError(
         "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: the others "
         "have no links");
-  Scenario scenario = read_scenario(options.source);
+  Scenario scenario = read_scenario(options.source, Purpose::steps);
   if (scenario.post_training) return simulate_post_training(options, scenario);
   Report report = evaluate(std::move(scenario), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);

@@ -239,6 +239,7 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
                         plan.post_training};
   LoadOptions load;
   load.catalogs = options.catalogs;
+  if (plan.post_training) load.purpose = Purpose::steps;
   ImportedScenario result{scenario_text(draft), {}, std::move(plan.notes)};
   result.scenario = load_scenario_text(result.text, source.name + " (imported)", ".", load);
   return result;

@@ -11,6 +11,7 @@
 
 #include "models/serving/forward_step.hpp"
 #include "models/serving/steady_load.hpp"
+#include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "tests/json_schema.hpp"
@@ -171,6 +172,20 @@ TEST_CASE("what cannot run says why, and nothing is simulated", "[planner][servi
   REQUIRE(!many.ready.reasons.empty());
   CHECK(many.ready.reasons.front().rule == "ranks-fit-cluster");
   CHECK(!judge_serving_fit(chat({"serving.replicas=100"})).reasons.empty());
+}
+
+TEST_CASE("every scenario of post-training runs, and its result keeps the schema",
+          "[planner][post-training]") {
+  for (const auto& entry : std::filesystem::directory_iterator(source / "scenarios/post-training")) {
+    CAPTURE(entry.path());
+    LoadOptions options;
+    options.purpose = Purpose::steps;
+    const PostTrainingReport report = study_post_training(load_scenario(entry.path(), options));
+    REQUIRE(report.forecast.reasons.empty());
+    CHECK(report.cost);
+    CHECK(wrong_of("post-training.schema.json", post_training_json(report)).empty());
+    check_narrow(answer_text(post_training_answer(report)));
+  }
 }
 
 }  // namespace foretrain

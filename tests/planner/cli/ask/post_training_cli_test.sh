@@ -23,7 +23,7 @@ import json, sys
 answer = json.load(open(sys.argv[1]))
 step = answer["step"]["time_s"]
 assert abs(sum(answer["parts"].values()) / step - 1) < 1e-9
-assert answer["step"]["p10_s"] < step < answer["step"]["p90_s"]
+assert answer["step"]["low_s"] < step < answer["step"]["high_s"]
 assert abs(answer["samples_per_s"] * step - 2048) < 1e-6
 assert abs(answer["cost"]["usd_per_step"] - 2.5 / 3600 * 16 * step) < 1e-6
 CHECK
@@ -58,6 +58,16 @@ run 2 simulate "$grpo" --set post_training.algoritm=grpo
 has err "did you mean 'post_training.algorithm'"
 run 2 simulate "$grpo" --gantt
 has err "of post-training there are text"
+
+# Commands that know training alone say so.
+for command in "fit" "report" "explain" "goodput" "sensitivity"; do
+  run 2 $command "$grpo"
+  has err "the scenario is of post-training"
+done
+run 2 simulate "$grpo" --engine event
+has err "the scenario is of post-training"
+run 0 show "$grpo"
+has out "post_training.answers"
 
 # The best division of the GPUs, which simulate takes back with the same step.
 run 0 plan "$grpo"
