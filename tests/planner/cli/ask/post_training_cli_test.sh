@@ -60,7 +60,8 @@ run 2 simulate "$grpo" --gantt
 has err "of post-training there are text"
 
 # Commands that know training alone say so.
-for command in "fit" "report" "explain" "goodput" "sensitivity"; do
+for command in fit explain goodput sensitivity "report --html report.html"; do
+  # shellcheck disable=SC2086  # words of a command
   run 2 $command "$grpo"
   has err "the scenario is of post-training"
 done
