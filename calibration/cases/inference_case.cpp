@@ -210,7 +210,7 @@ Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& ca
                    std::vector<std::string>& assumptions) {
   std::string gpu = record.gpu;
   if (gpu == "A100") {
-    gpu = "A100 80GB SXM";
+    gpu += " 80GB SXM";
     assumptions.emplace_back("A100 with 80 GB on SXM");
   }
   std::string device = device_of_record(gpu, catalog);

@@ -10,6 +10,7 @@
 #include "calibration/cases/inference_case.hpp"
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "models/post_training/token_lengths.hpp"
 #include "models/post_training/weight_sync.hpp"
 #include "models/serving/serving_memory.hpp"
 
@@ -109,7 +110,8 @@ void batch_of(const InferenceRecord& record, PostTrainingCase& made) {
   answers = std::clamp(answers, 1.0, samples);
   plan.answers = static_cast<int>(answers);
   plan.prompts = std::max(1, static_cast<int>(std::lround(samples / answers)));
-  made.setup.policy.training.global_batch = static_cast<int>(rl.update.value_or(samples));
+  made.setup.policy.training.global_batch =
+      static_cast<int>(std::min(samples, rl.update.value_or(samples)));
 }
 
 void placement_of(const InferenceRecord& record, PostTrainingCase& made) {
@@ -198,8 +200,9 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   if (gpus < 1 || gpus % model != 0) throw Skip{"the trainer's layout does not divide its GPUs"};
   parallel.data = gpus / model;
   const PostTrainingPlan& plan = made.setup.plan;
-  const double longest = plan.answer.most > 0 ? plan.answer.most : 4.0 * plan.answer.mean;
-  // Rows of NeMo-RL are as long as the longest sequence, those of the others hold a budget of tokens.
+  const double longest = TokenLengths{plan.answer}.longest(std::ceil(plan.generated()));
+  // Rows of NeMo-RL are as long as the longest sequence, those of the others hold a budget of
+  // tokens.
   constexpr double usual_row = 16384.0;
   const double least = plan.loop == PolicyLoop::nemo_rl ? 0.0 : usual_row;
   const double whole = std::max(least, plan.prompt.mean + longest);

@@ -20,7 +20,8 @@ enum class LoggedPart {
   critic,
   sync,
   turn,
-  loop
+  loop,
+  answer_tokens  ///< mean length of answers, no time
 };
 
 /// What a log said of one part, seconds in order of its steps.

@@ -25,10 +25,33 @@ void check_longest(const PostTrainingSetup& setup, std::vector<Infeasible>& reas
   const CacheSize cache = cache_size(setup.rollout);
   if (cache.longest() >= longest) return;
   reasons.push_back({"out-of-memory", "serving.parallel",
-                     fmt::format("the longest answer with its prompt has {:.0f} tokens, and the "
+                     fmt::format("The longest answer with its prompt has {:.0f} tokens, and the "
                                  "cache of a GPU holds {:.0f}: {:.1f} GiB beside the weights",
                                  longest, cache.longest(), cache.available.in(GiB)),
                      "more ranks per replica, or fewer bits"});
+}
+
+/// Rows of training hold whole answers, and updates no more answers than a step has.
+std::vector<Infeasible> batch_reasons(const PostTrainingSetup& setup) {
+  const PostTrainingPlan& plan = setup.plan;
+  const Training& training = setup.policy.training;
+  std::vector<Infeasible> reasons;
+  const double longest =
+      plan.prompt.mean + TokenLengths{plan.answer}.longest(std::ceil(plan.generated()));
+  if (longest > training.sequence + 1.0)
+    reasons.push_back(
+        {"answers-fit-rows", "training.sequence",
+         fmt::format("The longest answer with its prompt has {:.0f} tokens, and a row "
+                     "of training holds {}",
+                     longest, training.sequence),
+         fmt::format("training.sequence: {:.0f}, or post_training.answer.most",
+                     std::ceil(longest))});
+  if (training.global_batch > plan.samples())
+    reasons.push_back({"answers-fill-update", "training.global_batch",
+                       fmt::format("An update of {} answers is more than a step has: {:.0f}",
+                                   training.global_batch, plan.samples()),
+                       fmt::format("training.global_batch: {:.0f}", plan.samples())});
+  return reasons;
 }
 
 std::vector<Infeasible> rollout_reasons(const PostTrainingSetup& setup) {
@@ -38,12 +61,13 @@ std::vector<Infeasible> rollout_reasons(const PostTrainingSetup& setup) {
 }
 
 /// What a GPU keeps between two steps of training, of the stage that keeps most.
-Bytes resident_states(const Prediction& policy) {
+Bytes resident_states(const PostTrainingPlan& plan, const Prediction& policy) {
   Bytes most;
   if (!policy.memory) return most;
   for (const StageMemory& stage : policy.memory->stages)
     most = max(most, stage.weights + stage.optimizer);
-  return most;
+  // A critic of the policy's size rests beside it.
+  return (plan.critic() ? 2.0 : 1.0) * most;
 }
 
 /// States of the trainer that stay on the device beside the engine's share of it.
@@ -53,11 +77,11 @@ void check_beside(const PostTrainingSetup& setup, const Prediction& policy,
   const Bytes usable = setup.policy.cluster.host.device.usable_memory;
   const Bytes engine =
       setup.rollout.engine.rules.memory_share * setup.policy.cluster.host.device.memory;
-  const Bytes resident = resident_states(policy);
+  const Bytes resident = resident_states(setup.plan, policy);
   if (engine + resident <= usable) return;
   reasons.push_back(
       {"out-of-memory", "post_training.offload",
-       fmt::format("the engine takes {:.1f} GiB and the trainer's states {:.1f} GiB "
+       fmt::format("The engine takes {:.1f} GiB and the trainer's states {:.1f} GiB "
                    "of {:.1f} GiB",
                    engine.in(GiB), resident.in(GiB), usable.in(GiB)),
        fmt::format("post_training.offload: true, or serving.memory_share: {:.2f}",
@@ -75,7 +99,9 @@ void forecast_learning(const PostTrainingSetup& setup, const Job& job,
   if (plan.critic()) parts.values = scored;
   if (plan.reward_model) parts.reward = scored;
   parts.reward += plan.reward_time;
-  parts.training = forecast.updates * forecast.policy.step->time;
+  // The last update of a step may be a short one.
+  const double updates = plan.epochs * plan.samples() / setup.policy.training.global_batch;
+  parts.training = updates * forecast.policy.step->time;
   if (plan.critic()) parts.critic = parts.training;
 }
 
@@ -146,16 +172,23 @@ PostTrainingForecast post_training_step(const PostTrainingSetup& setup) {
   const Job job = policy_job(setup.policy, plan);
   forecast.updates = policy_updates(setup.policy, plan);
   forecast.policy = closed_form(job);
-  forecast.reasons = forecast.policy.reasons;
+  forecast.reasons = batch_reasons(setup);
+  forecast.reasons.insert(forecast.reasons.end(), forecast.policy.reasons.begin(),
+                          forecast.policy.reasons.end());
   std::vector<Infeasible> rollout = rollout_reasons(setup);
   std::move(rollout.begin(), rollout.end(), std::back_inserter(forecast.reasons));
   if (forecast.reasons.empty()) check_beside(setup, forecast.policy, forecast.reasons);
   if (!forecast.reasons.empty()) return forecast;
   forecast.warnings = forecast.policy.warnings;
+  if (plan.critic() || plan.has_reference() || plan.reward_model)
+    forecast.warnings.push_back(
+        {"roles-memory",
+         "the trainer's peak is the policy's alone: critic, reference and reward model, where they "
+         "are not offloaded to host memory, come on top"});
   forecast.rollout = rollout_forecast(setup.rollout, plan);
   forecast_learning(setup, job, forecast);
   PostTrainingParts& parts = forecast.parts;
-  const Bytes resident = resident_states(forecast.policy);
+  const Bytes resident = resident_states(plan, forecast.policy);
   const LoopTimes loop = loop_times(plan.loop);
   parts.turn = turn_time(plan, job, resident);
   parts.generation = generation_time(plan, forecast.rollout);

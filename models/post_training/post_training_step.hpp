@@ -42,7 +42,7 @@ struct PostTrainingRow {
   bool on_trainer;  ///< of separate GPUs, the trainer's
 };
 inline constexpr std::array post_training_rows{
-    PostTrainingRow{"change of places", &PostTrainingParts::turn, false},
+    PostTrainingRow{"engine-trainer switch", &PostTrainingParts::turn, false},
     PostTrainingRow{"generation", &PostTrainingParts::generation, false},
     PostTrainingRow{"rewards", &PostTrainingParts::reward, true},
     PostTrainingRow{"log-probabilities", &PostTrainingParts::log_probs, true},
@@ -51,7 +51,7 @@ inline constexpr std::array post_training_rows{
     PostTrainingRow{"training of the policy", &PostTrainingParts::training, true},
     PostTrainingRow{"training of the critic", &PostTrainingParts::critic, true},
     PostTrainingRow{"weight synchronisation", &PostTrainingParts::sync, true},
-    PostTrainingRow{"loop", &PostTrainingParts::loop, true}};
+    PostTrainingRow{"controller", &PostTrainingParts::loop, true}};
 static_assert(sizeof(PostTrainingParts) == post_training_rows.size() * sizeof(Seconds));
 
 /// Of a time, with 10th and 90th percentile.

@@ -111,7 +111,11 @@ std::string rate_text(const PostTrainingReport& report) {
 AnswerFacts result_facts(const PostTrainingReport& report) {
   const PostTrainingForecast& forecast = report.forecast;
   AnswerFacts facts;
-  facts.add("Tail", tail_text(forecast.rollout));
+  if (forecast.parts.generation >= forecast.rollout.time)
+    facts.add("Tail", tail_text(forecast.rollout));
+  else
+    facts.add("Tail", fmt::format("not waited for: {} tokens/s while the engine is full",
+                                  significant_text(forecast.rollout.steady_tokens_per_s)));
   facts.add("Rates", rate_text(report));
   const StepForecast& update = *forecast.policy.step;
   facts.add("Update", fmt::format("{} ({}), MFU {}", seconds_text(update.time),
@@ -122,8 +126,8 @@ AnswerFacts result_facts(const PostTrainingReport& report) {
                                     bytes_text(forecast.policy.memory->peak),
                                     bytes_text(forecast.policy.memory->usable),
                                     forecast.sleeping > Bytes{}
-                                        ? fmt::format("; {} rest in host memory while answers are "
-                                                      "generated",
+                                        ? fmt::format("; {} are offloaded to host memory while "
+                                                      "answers are generated",
                                                       bytes_text(forecast.sleeping))
                                         : ""));
   if (apart(report))
@@ -150,11 +154,14 @@ AnswerHead head_of(const PostTrainingReport& report) {
   const bool barely = forecast.policy.memory && forecast.policy.memory->fits_barely();
   head.verdict = barely ? Verdict::at_risk : Verdict::safe;
   head.words = barely ? "RUNS BARELY" : "RUNS";
-  head.sentence =
-      fmt::format("A step of {} answers takes {} on {} GPUs, {} of it generation.",
-                  with_thousands(std::llround(report.setup.plan.samples())),
-                  seconds_text(forecast.step.time), with_thousands(std::llround(forecast.gpus)),
-                  percent_text(forecast.parts.generation / forecast.step.time));
+  const std::string share =
+      beside(report) ? std::string(", generation beside training")
+                     : fmt::format(", {} of it generation",
+                                   percent_text(forecast.parts.generation / forecast.step.time));
+  head.sentence = fmt::format(
+      "A step of {} answers takes {} on {} GPU{}{}.",
+      with_thousands(std::llround(report.setup.plan.samples())), seconds_text(forecast.step.time),
+      with_thousands(std::llround(forecast.gpus)), forecast.gpus > 1.0 ? "s" : "", share);
   head.figures = {
       {"Step", seconds_text(forecast.step.time), range_text(forecast.step)},
       {"Generation", seconds_text(forecast.generation.time), range_text(forecast.generation)},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "planner/text/format.hpp"
@@ -42,11 +43,11 @@ constexpr std::array part_rows{
     PartRow{LoggedPart::critic, "training of the critic", &PostTrainingParts::critic,
             "as training of the policy"},
     PartRow{LoggedPart::sync, "weight synchronisation", &PostTrainingParts::sync,
-            "tensors that are sent one by one, resharding on the processor, the path over the "
+            "tensors that are sent one by one, resharding on the CPU, the path over the "
             "network"},
-    PartRow{LoggedPart::turn, "change of places", &PostTrainingParts::turn,
+    PartRow{LoggedPart::turn, "engine-trainer switch", &PostTrainingParts::turn,
             "what the trainer offloads, pinned host memory"},
-    PartRow{LoggedPart::loop, "loop", &PostTrainingParts::loop,
+    PartRow{LoggedPart::loop, "controller", &PostTrainingParts::loop,
             "work on one processor: tokenising, advantages, data that pass through Ray"}};
 
 /// Times that no measurement fixes closely, in either direction.
@@ -129,10 +130,17 @@ AnswerHead head_of(const PostTrainingDiagnosis& diagnosis) {
   const PartComparison* const worst = worst_of(diagnosis);
   const PartComparison& first = diagnosis.parts.front();
   const bool slow = worst != nullptr || first.slower();
-  head.verdict = slow ? Verdict::no : Verdict::safe;
-  head.words = slow ? "SLOWER THAN FORECAST" : "AS FORECAST";
+  const bool whole = slow && (first.name != "step" || first.slower());
+  head.verdict = whole ? Verdict::no : slow ? Verdict::at_risk : Verdict::safe;
+  head.words = whole ? "SLOWER THAN FORECAST" : slow ? "A PART IS SLOWER" : "AS FORECAST";
   head.made_by = fmt::format("{} steps of the log", diagnosis.steps);
-  if (worst != nullptr)
+  if (diagnosis.lengths_differ())
+    head.sentence = fmt::format(
+        "The log's answers average {} tokens, the scenario says {}: set "
+        "post_training.answer.tokens first.",
+        with_thousands(std::llround(diagnosis.logged_answer)),
+        with_thousands(std::llround(diagnosis.report.setup.plan.answer.mean)));
+  else if (worst != nullptr)
     head.sentence =
         fmt::format("Look first at {}: {} a step, forecast {}.", worst->name,
                     seconds_text(Seconds{worst->measured}), seconds_text(worst->forecast.time));
@@ -162,6 +170,8 @@ PostTrainingDiagnosis diagnose_post_training(const PostTrainingReport& report,
                                              const std::vector<LoggedSeries>& log) {
   PostTrainingDiagnosis diagnosis;
   diagnosis.report = report;
+  if (const LoggedSeries* const lengths = series_of(log, LoggedPart::answer_tokens))
+    diagnosis.logged_answer = lengths->median();
   if (const LoggedSeries* const step = series_of(log, LoggedPart::step))
     add_part("step", *step, report.forecast.step, "", diagnosis);
   for (const PartRow& row : part_rows) {
@@ -177,7 +187,8 @@ PostTrainingDiagnosis diagnose_post_training(const PostTrainingReport& report,
   if (diagnosis.parts.front().name != "step") return diagnosis;
   diagnosis.unnamed = diagnosis.parts.front().measured;
   for (const LoggedSeries& series : log)
-    if (series.part != LoggedPart::step) diagnosis.unnamed -= series.median();
+    if (series.part != LoggedPart::step && series.part != LoggedPart::answer_tokens)
+      diagnosis.unnamed -= series.median();
   return diagnosis;
 }
 
@@ -186,11 +197,11 @@ Answer post_training_diagnosis_answer(const PostTrainingDiagnosis& diagnosis) {
   answer.add("", parts_table(diagnosis));
   AnswerFacts facts;
   if (diagnosis.unnamed > 0.05 * diagnosis.parts.front().measured)
-    facts.add("Unnamed", fmt::format("{} of the step are in no part that the log times",
+    facts.add("Unnamed", fmt::format("{} of the step are in no part that is read from the log",
                                      seconds_text(Seconds{diagnosis.unnamed})));
   for (const PartComparison& part : diagnosis.parts)
     if (part.slower() && !part.look.empty())
-      facts.add("Look", fmt::format("{}: {}", part.name, part.look));
+      facts.add("Check", fmt::format("{}: {}", part.name, part.look));
   answer.add("", std::move(facts));
   return answer;
 }

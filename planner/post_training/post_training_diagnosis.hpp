@@ -30,6 +30,14 @@ struct PostTrainingDiagnosis {
   std::vector<PartComparison> parts;  ///< the step first, where the log has it
   double unnamed = 0.0;               ///< seconds of the step that no part of the log has
   std::size_t steps = 0;              ///< that the log times
+  double logged_answer = 0.0;         ///< tokens of an answer by the log, mean; 0: it does not say
+
+  /// The log speaks of other answers than the scenario.
+  [[nodiscard]] bool lengths_differ() const {
+    constexpr double close = 1.25;
+    const double ratio = logged_answer / report.setup.plan.answer.mean;
+    return logged_answer > 0.0 && (ratio > close || ratio < 1.0 / close);
+  }
 };
 
 /// @pre report.forecast.reasons is empty

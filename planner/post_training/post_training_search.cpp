@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -92,6 +93,8 @@ std::optional<Scenario> divided(const Scenario& scenario, const Cluster& whole,
   const int gpus = other.job.cluster.gpus();
   if (gpus < model || gpus % model != 0) return std::nullopt;
   parallel.data = gpus / model;
+  // Loops deal answers evenly to the trainer's replicas.
+  if (other.job.training.global_batch % parallel.data != 0) return std::nullopt;
   return other;
 }
 
@@ -193,8 +196,15 @@ PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
     search.splits.push_back({settings_of(choice, *other), std::move(report)});
   }
   if (search.refused.empty()) search.refused = "the trainer's layout divides no part of the GPUs";
-  std::stable_sort(search.splits.begin(), search.splits.end(), [](const auto& a, const auto& b) {
-    return a.report.forecast.step.time < b.report.forecast.step.time;
+  const auto idle = [](const PostTrainingSplit& split) {
+    return split.report.forecast.generation_idle + split.report.forecast.training_idle;
+  };
+  // Steps that differ by less than anyone measures are alike: the least idle goes first.
+  const auto rank = [](const PostTrainingSplit& split) {
+    return std::llround(500.0 * std::log(split.report.forecast.step.time.value()));
+  };
+  std::stable_sort(search.splits.begin(), search.splits.end(), [&](const auto& a, const auto& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : idle(a) < idle(b);
   });
   return search;
 }
@@ -202,7 +212,18 @@ PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
 Answer post_training_plan_answer(const PostTrainingSearch& search, const std::string& file,
                                  int top) {
   Answer answer{head_of(search, file)};
-  if (!search.splits.empty()) answer.add("", splits_table(search, top));
+  if (search.splits.empty()) return answer;
+  answer.add("", splits_table(search, top));
+  const auto on_policy = std::find_if(
+      search.splits.begin(), search.splits.end(),
+      [](const PostTrainingSplit& split) { return !split.report.setup.plan.overlaps(); });
+  if (on_policy == search.splits.end() || on_policy == search.splits.begin()) return answer;
+  AnswerFacts facts;
+  facts.add("On policy", fmt::format("{} with {} GPUs; one step ahead, answers come from weights "
+                                     "that are one update old",
+                                     seconds_text(on_policy->report.forecast.step.time),
+                                     split_text(on_policy->report)));
+  answer.add("", std::move(facts));
   return answer;
 }
 

@@ -52,6 +52,12 @@ PostTrainingPlan post_training_of(const FieldValues& values, Diagnostics& diagno
   check_placement(values, plan, diagnostics);
   check_answers(values, diagnostics);
   if (plan.turns == 1) no_effect(values, {"post_training.tool_wait"}, "with turns: 1", diagnostics);
+  constexpr double most_answers = 1e7;
+  if (plan.samples() > most_answers)
+    report(values, "post_training.prompts",
+           fmt::format("{} prompts with {} answers are more than {:.0f} answers a step",
+                       plan.prompts, plan.answers, most_answers),
+           diagnostics);
   if (!values.has_group("serving"))
     report(values, "post_training",
            "needs the engine that generates: add for example serving: {engine: vllm, parallel: "

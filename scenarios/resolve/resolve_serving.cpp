@@ -107,6 +107,11 @@ ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
 }
 
 void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diagnostics) {
+  if (purpose == Purpose::serving && values.has_group("post_training"))
+    report(values, "post_training",
+           "the scenario is of post-training, whose answers are no requests of users: type "
+           "foretrain simulate FILE, or take post_training out",
+           diagnostics);
   const bool trains = purpose == Purpose::training || purpose == Purpose::steps;
   if (purpose == Purpose::training && values.has_group("post_training"))
     report(values, "post_training",

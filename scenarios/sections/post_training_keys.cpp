@@ -59,9 +59,10 @@ PostTrainingKeys batch_keys() {
                             "differs.",
                     .example = "verl"},
                    &Plan::loop),
-      section::always(required(count_of("post_training.prompts", "Prompts of a step.", "64")),
-                      &Plan::prompts),
-      with_default(count_of("post_training.answers", "Answers to each prompt.", "16"),
+      section::always(
+          required(count_of("post_training.prompts", "Prompts of a step.", "64", 1, 1e6)),
+          &Plan::prompts),
+      with_default(count_of("post_training.answers", "Answers to each prompt.", "16", 1, 1e5),
                    &Plan::answers),
       with_default(count_of("post_training.epochs", "Passes of training over a step's answers.",
                             "1", 1, 100),
@@ -118,7 +119,8 @@ PostTrainingKeys role_keys() {
                        "Time of all rewards of a step that nothing hides.", "5 s"),
                &Plan::reward_time),
       with_default(count_of("post_training.turns",
-                            "Times that an answer is generated on, tools or environments between.",
+                            "Times that an answer of mean length is generated on, tools or "
+                            "environments between; longer ones in proportion.",
                             "1", 1, 10000),
                    &Plan::turns),
       left_out(time_of("post_training.tool_wait", "Between two turns, on average.", "2 s"),

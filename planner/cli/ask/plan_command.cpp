@@ -94,7 +94,10 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
 /// Of post-training: which GPUs generate and which train.
 int plan_splits(const PlanOptions& options, const Scenario& scenario) {
   if (!options.emit.empty() || options.output.csv)
-    throw UsageError("plans of post-training have text, --json, --markdown and --html");
+    throw UsageError("for post-training only text, --json, --markdown and --html are available");
+  if (!options.gpus.empty())
+    throw UsageError(
+        "--gpus: plans of post-training divide the scenario's hosts; set cluster.hosts");
   const Interruption guard;
   const PostTrainingSearch search = search_splits(scenario, true, &Interruption::noted());
   const int delivered = deliver_answer(

@@ -151,7 +151,7 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
 /// A step of generation and training, in place of training alone.
 int simulate_post_training(const SimulateOptions& options, const Scenario& scenario) {
   if (options.output.csv || options.views.wanted())
-    throw UsageError("of post-training there are text, --json, --markdown and --html");
+    throw UsageError("for post-training only text, --json, --markdown and --html are available");
   const PostTrainingReport report = study_post_training(scenario);
   const int delivered =
       deliver_answer(options.output, {"forecast", [&] { return post_training_json(report); }},
@@ -165,7 +165,8 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
-        "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: the others "
+        "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: "
+        "the others "
         "have no links");
   Scenario scenario = read_scenario(options.source, Purpose::steps);
   if (scenario.post_training) return simulate_post_training(options, scenario);

@@ -330,14 +330,18 @@ class PolicyReader {
     int prompt = count(words_.prompt_most).value_or(words_.usual_prompt);
     if (answer <= 0) answer = total;
     if (answer <= 0) return in_.refuse(words_.answer_most.front(), "is missing");
-    if (prompt <= 0) prompt = std::max(1, answer / 8);
-    if (total > 0) answer = std::min(answer, total);
+    const bool stated = prompt > 0;
+    if (!stated) prompt = std::max(2, answer / 8);
+    // Total lengths hold the prompt, too.
+    if (total > 0) answer = std::min(answer, total - (prompt + 1) / 2);
+    if (answer <= 0) return in_.refuse(words_.total_most.front(), "leaves no room for answers");
     steps_.answer = {.mean = std::ceil(answer / 2.0), .variation = 0.7, .most = answer};
     steps_.prompt = {.mean = std::ceil(prompt / 2.0), .most = prompt};
     plan_.notes.assumed.push_back(
-        fmt::format("answers of {:.0f} tokens and prompts of {:.0f}, half of their limits: state "
+        fmt::format("answers of {:.0f} tokens, half of their limit, and prompts of {:.0f}{}: state "
                     "post_training.answer.tokens and prompt.tokens as your log shows them",
-                    steps_.answer.mean, steps_.prompt.mean));
+                    steps_.answer.mean, steps_.prompt.mean,
+                    stated ? ", half of theirs" : ", of which no limit is stated"));
     read_rows(total > 0 ? total : prompt + answer);
   }
 
@@ -441,6 +445,13 @@ class PolicyReader {
     steps_.placement = RolloutPlacement::separate;
     steps_.staleness = staleness;
     if (own > 0) return own;
+    // OpenRLHF gives other roles GPUs of their own unless all share them.
+    for (const char* role : {"ref_num_nodes", "ref.num_nodes", "critic_num_nodes",
+                             "critic.num_nodes", "reward_num_nodes", "reward.num_nodes"})
+      if (engines > 0 && in_.take(role) != nullptr)
+        in_.refuse(role,
+                   "roles on GPUs of their own are not modelled; with --colocate_all_models "
+                   "they take turns");
     if (engines > 0) return engines * serving_.layout.gpus();
     if (own_nodes) return *own_nodes * own_each.value_or(each);
     if (own_each) return *own_each;
@@ -460,7 +471,9 @@ class PolicyReader {
     else if (said == "rloo")
       steps_.algorithm = PolicyAlgorithm::rloo;
     if (!words_.reference.empty()) steps_.reference = truth(words_.reference, false);
-    steps_.reward_model = truth(words_.reward_model, false);
+    const bool scored = words_.framework == Framework::openrlhf &&
+                        in_.take_first({"reward.model_name_or_path", "reward_pretrain"}) != nullptr;
+    steps_.reward_model = truth(words_.reward_model, false) || scored;
   }
 
   const PolicyWords& words_;
@@ -476,7 +489,8 @@ class PolicyReader {
 /// Whether a command starts such a loop.
 bool starts_loop(const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return word.starts_with("verl.") || word.starts_with("openrlhf.") || word.ends_with(".py");
+    return word.starts_with("verl.") || word.starts_with("openrlhf.") ||
+           word.starts_with("recipe.") || word.ends_with(".py");
   });
 }
 
@@ -485,6 +499,9 @@ YamlNode tree_of_launch(const NamedLaunch& launch, bool overrides) {
   YamlNode root = empty_map(launch.mark);
   std::vector<std::string> words = launch.before;
   words.insert(words.end(), launch.words.begin(), launch.words.end());
+  // What a launcher (ray job submit) takes for itself ends with a double dash.
+  if (const auto dashes = std::find(words.begin(), words.end(), "--"); dashes != words.end())
+    words.erase(words.begin(), dashes + 1);
   if (overrides) {
     for (const std::string& word : words)
       if (is_override(word)) put_override(root, word, launch.mark);

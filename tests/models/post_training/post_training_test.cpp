@@ -60,7 +60,7 @@ PostTrainingSetup grpo_setup() {
   setup.plan.prompts = 64;
   setup.plan.answers = 32;
   setup.plan.prompt = {.mean = 128.0};
-  setup.plan.answer = {.mean = 1000.0, .variation = 0.7, .most = 4096};
+  setup.plan.answer = {.mean = 1000.0, .variation = 0.7, .most = 3968};
   return setup;
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("rollout: the longest answer decides, and runs nearly alone", "[models
   const RolloutForecast rollout = rollout_forecast(setup.rollout, setup.plan);
   CHECK(rollout.half < 0.5 * rollout.time);
   CHECK(rollout.most < 0.75 * rollout.time);
-  CHECK(rollout.longest == 4096.0);
+  CHECK(rollout.longest == 3968.0);
   CHECK(rollout.running < 0.5 * rollout.first_running);
   CHECK(rollout.tokens / rollout.time.value() < rollout.steady_tokens_per_s);
 }
@@ -248,7 +248,27 @@ TEST_CASE("step: an answer that the cache cannot hold is refused by name",
   const PostTrainingForecast forecast = post_training_step(setup);
   REQUIRE_FALSE(forecast.reasons.empty());
   CHECK(forecast.reasons.back().rule == "out-of-memory");
-  CHECK(forecast.reasons.back().message.find("the longest answer") != std::string::npos);
+  CHECK(forecast.reasons.back().message.find("The longest answer") != std::string::npos);
+}
+
+TEST_CASE("step: rows hold whole answers, and updates no more than a step has",
+          "[models][post-training]") {
+  PostTrainingSetup setup = grpo_setup();
+  setup.policy.training.sequence = 2048;
+  REQUIRE_FALSE(post_training_step(setup).reasons.empty());
+  CHECK(post_training_step(setup).reasons.front().key == "training.sequence");
+  setup = grpo_setup();
+  setup.policy.training.global_batch = 4096;
+  REQUIRE_FALSE(post_training_step(setup).reasons.empty());
+  CHECK(post_training_step(setup).reasons.front().key == "training.global_batch");
+}
+
+TEST_CASE("step: a last update that is short takes its share", "[models][post-training]") {
+  PostTrainingSetup setup = grpo_setup();
+  setup.plan.prompts = 56;  // 1,792 answers: three updates and a half
+  const PostTrainingForecast forecast = post_training_step(setup);
+  CHECK(forecast.updates == 4);
+  CHECK(forecast.parts.training.value() == Approx(3.5 * forecast.policy.step->time.value()));
 }
 
 }  // namespace

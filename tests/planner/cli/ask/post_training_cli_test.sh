@@ -49,15 +49,25 @@ has out "A step of 2,048 answers takes"
 
 # What cannot be is told by name.
 run 3 simulate "$grpo" --set post_training.answer.tokens=300000 --set post_training.answer.most=900000
-has out "the longest answer"
+has out "The longest answer"
 run 2 simulate "$grpo" "${apart[@]/=8/=12}"
 has err "a multiple of 8 below 16"
 run 2 simulate "$grpo" --set post_training.staleness=1
 has err "placement: separate"
 run 2 simulate "$grpo" --set post_training.algoritm=grpo
 has err "did you mean 'post_training.algorithm'"
+run 3 simulate "$grpo" --set training.sequence=2048
+has out "a row of training holds 2048"
+run 3 simulate "$grpo" --set training.global_batch=4096
+has out "An update of 4096 answers is more than a step has"
+run 2 simulate "$grpo" --set post_training.prompts=1000000 --set post_training.answers=100
+has err "more than 10000000 answers a step"
+run 2 serve "$grpo"
+has err "answers are no requests of users"
+run 2 plan "$grpo" --gpus 16
+has err "set cluster.hosts"
 run 2 simulate "$grpo" --gantt
-has err "of post-training there are text"
+has err "for post-training only text"
 
 # Commands that know training alone say so.
 for command in fit explain goodput sensitivity "report --html report.html"; do
@@ -99,6 +109,9 @@ run 0 diagnose verl.log "$grpo"
 is_narrow out
 has out "SLOWER THAN FORECAST"
 has out "Look first at log-probabilities: 85.0 s a step"
+printf 'step:1 - response_length/mean:3500.0 - timing_s/gen:120.0\n' >long.log
+run 0 diagnose long.log "$grpo"
+has out "answers average 3,500"
 run 0 diagnose verl.log "$grpo" --json
 is_json out
 has out '"schema": "post-training-diagnosis/1"'
