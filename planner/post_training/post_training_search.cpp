@@ -219,7 +219,7 @@ Answer post_training_plan_answer(const PostTrainingSearch& search, const std::st
       [](const PostTrainingSplit& split) { return !split.report.setup.plan.overlaps(); });
   if (on_policy == search.splits.end() || on_policy == search.splits.begin()) return answer;
   AnswerFacts facts;
-  facts.add("On policy", fmt::format("{} with {} GPUs; one step ahead, answers come from weights "
+  facts.add("On policy", fmt::format("{} ({}); one step ahead, answers come from weights "
                                      "that are one update old",
                                      seconds_text(on_policy->report.forecast.step.time),
                                      split_text(on_policy->report)));
