@@ -93,6 +93,20 @@ void fill(const AskedRecord& asked, RecordCheck& check) {
   check.high = answer.predicted * answer.band.high;
 }
 
+/// A check of one figure that the record has, before its forecast.
+RecordCheck check_of(const InferenceRecord& record, const char* quantity, double measured,
+                     std::string grid) {
+  RecordCheck check;
+  check.id = record.id;
+  check.source = record.table();
+  check.quantity = quantity;
+  check.group = engine_of_record(record.engine);
+  check.item = record.gpu;
+  check.measured = measured;
+  check.grid = std::move(grid);
+  return check;
+}
+
 BandedTime time_of(const std::string& quantity, const PostTrainingCase& made) {
   if (quantity == rl_generation_quantity) return made.generation();
   return quantity == rl_train_quantity ? made.forecast.training : made.forecast.step;
@@ -104,14 +118,7 @@ void check_post_training(const InferenceRecord& record, const RunCatalog& catalo
   for (const MeasuredQuantity& quantity : rl_quantities) {
     const std::optional<double>& measured = record.*quantity.measured;
     if (!measured) continue;
-    RecordCheck check;
-    check.id = record.id;
-    check.source = record.table();
-    check.quantity = quantity.name;
-    check.group = engine_of_record(record.engine);
-    check.item = record.gpu;
-    check.measured = *measured;
-    check.grid = record.group + "|" + record.gpu;
+    RecordCheck check = check_of(record, quantity.name, *measured, record.group + "|" + record.gpu);
     if (question.asked) {
       const PostTrainingCase& made = *question.asked;
       const BandedTime time = time_of(quantity.name, made);
@@ -152,14 +159,7 @@ std::vector<RecordCheck> check_inference(const std::vector<InferenceRecord>& rec
     for (const MeasuredQuantity& quantity : quantities) {
       const std::optional<double>& measured = record.*quantity.measured;
       if (!measured) continue;
-      RecordCheck check;
-      check.id = record.id;
-      check.source = record.table();
-      check.quantity = quantity.name;
-      check.group = engine_of_record(record.engine);
-      check.item = record.gpu;
-      check.measured = *measured;
-      check.grid = case_of(record);
+      RecordCheck check = check_of(record, quantity.name, *measured, case_of(record));
       fill(asked, check);
       checks.push_back(std::move(check));
     }

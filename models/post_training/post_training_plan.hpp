@@ -20,7 +20,7 @@ FORETRAIN_ENUM_NAMES(PolicyAlgorithm, {PolicyAlgorithm::grpo, "grpo"},
                      {PolicyAlgorithm::reinforce_pp, "reinforce++"},
                      {PolicyAlgorithm::online_dpo, "online-dpo"});
 
-/// The program that runs the loop: what a step takes beside its passes
+/// The program that runs the loop: what its clocks count. Its own time is one for all
 /// (models/post_training/README.md, "Loops").
 enum class PolicyLoop : std::uint8_t { generic, verl, nemo_rl, openrlhf, slime, skyrl, trl };
 FORETRAIN_ENUM_NAMES(PolicyLoop, {PolicyLoop::generic, "generic"}, {PolicyLoop::verl, "verl"},

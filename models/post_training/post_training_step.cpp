@@ -189,7 +189,7 @@ PostTrainingForecast post_training_step(const PostTrainingSetup& setup) {
   forecast_learning(setup, job, forecast);
   PostTrainingParts& parts = forecast.parts;
   const Bytes resident = resident_states(plan, forecast.policy);
-  const LoopTimes loop = loop_times(plan.loop);
+  const LoopTimes loop = loop_times();
   parts.turn = turn_time(plan, job, resident);
   parts.generation = generation_time(plan, forecast.rollout);
   parts.sync = weight_sync_time(plan, setup.rollout);

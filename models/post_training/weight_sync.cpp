@@ -31,28 +31,13 @@ SyncTimes times_of(const PostTrainingPlan& plan) {
   return sync_times.front();
 }
 
-struct NamedLoop {
-  PolicyLoop loop;
-  LoopTimes times;
-  bool generation_counts_sync;
-};
+/// Of every loop: published steps do not tell them apart.
 constexpr LoopTimes usual{Seconds{1.0}, Seconds{1e-3}, Seconds{11.0}, Seconds{0.3}};
-constexpr std::array loops{
-    NamedLoop{PolicyLoop::generic, usual, false}, NamedLoop{PolicyLoop::verl, usual, true},
-    NamedLoop{PolicyLoop::nemo_rl, usual, false}, NamedLoop{PolicyLoop::openrlhf, usual, false},
-    NamedLoop{PolicyLoop::slime, usual, false},   NamedLoop{PolicyLoop::skyrl, usual, false},
-    NamedLoop{PolicyLoop::trl, usual, false}};
-
-const NamedLoop& row_of(PolicyLoop loop) {
-  for (const NamedLoop& row : loops)
-    if (row.loop == loop) return row;
-  return loops.front();
-}
 
 }  // namespace
 
-LoopTimes loop_times(PolicyLoop loop) { return row_of(loop).times; }
-bool generation_counts_sync(PolicyLoop loop) { return row_of(loop).generation_counts_sync; }
+LoopTimes loop_times() { return usual; }
+bool generation_counts_sync(PolicyLoop loop) { return loop == PolicyLoop::verl; }
 
 double checkpoint_tensors(const LlmShape& model) {
   const double gate = model.gated_mlp ? 3.0 : 2.0;
@@ -67,8 +52,7 @@ Seconds weight_sync_time(const PostTrainingPlan& plan, const Deployment& rollout
   const SyncTimes times = times_of(plan);
   const Bytes bytes{static_cast<double>(parameters(rollout.model)) *
                     weight_bytes(WeightFormat::bf16)};
-  return loop_times(plan.loop).sync + checkpoint_tensors(rollout.model) * times.tensor +
-         bytes / times.rate;
+  return loop_times().sync + checkpoint_tensors(rollout.model) * times.tensor + bytes / times.rate;
 }
 
 Seconds turn_time(const PostTrainingPlan& plan, const Job& policy, Bytes resident_states) {
@@ -76,7 +60,7 @@ Seconds turn_time(const PostTrainingPlan& plan, const Job& policy, Bytes residen
   const Link& down = policy.cluster.host.pcie;
   const Seconds moved =
       plan.offload ? 2.0 * (resident_states / (down.bandwidth * down.achievable)) : Seconds{};
-  return loop_times(plan.loop).turn + moved;
+  return loop_times().turn + moved;
 }
 
 }  // namespace foretrain

@@ -16,7 +16,7 @@ struct LoopTimes {
   Seconds turn;    ///< colocated: engine to sleep and back, trainer's states out and in
   Seconds sync;    ///< start of a synchronisation
 };
-[[nodiscard]] LoopTimes loop_times(PolicyLoop loop);
+[[nodiscard]] LoopTimes loop_times();
 
 /// Whether the loop's clock of generation counts putting weights into the engine as well.
 [[nodiscard]] bool generation_counts_sync(PolicyLoop loop);

@@ -55,8 +55,8 @@ PostTrainingKeys batch_keys() {
                     .example = "grpo"},
                    &Plan::algorithm),
       with_default({.path = "post_training.loop",
-                    .help = "The program that runs the loop; its time beside passes and generation "
-                            "differs.",
+                    .help = "The program that runs the loop, for reports and logs; its own time is "
+                            "taken alike for all.",
                     .example = "verl"},
                    &Plan::loop),
       section::always(

@@ -7,23 +7,12 @@
 #include "models/serving/serving_memory.hpp"
 #include "models/serving/steady_load.hpp"
 #include "tests/models/example_job.hpp"
+#include "tests/models/llama_8b.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Llama 3.1 8B (arXiv 2407.21783, table 3).
-LlmShape llama_8b() {
-  LlmShape model;
-  model.layers = 32;
-  model.hidden = 4096;
-  model.heads = 32;
-  model.kv_heads = 8;
-  model.head_dim = 128;
-  model.ffn_hidden = 14336;
-  model.vocabulary = 128256;
-  model.gated_mlp = true;
-  return model;
-}
+using test::llama_8b;
 
 Deployment on_h100(const LlmShape& model, int tensor = 1) {
   const Job job = test::llama2_70b_job();

@@ -115,7 +115,7 @@ TEST_CASE("import slime: SGLang and Megatron-LM's arguments",
           "[scenarios][import][post-training]") {
   const Scenario scenario = policy_scenario(Framework::slime, R"(
 python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate \
-  --hf-checkpoint /root/Qwen3-4B --rollout-batch-size 32 --n-samples-per-prompt 8 \
+  --hf-checkpoint /models/Qwen3-4B --rollout-batch-size 32 --n-samples-per-prompt 8 \
   --rollout-max-response-len 8192 --global-batch-size 256 --tensor-model-parallel-size 2 \
   --sequence-parallel --recompute-granularity full --use-dynamic-batch-size \
   --max-tokens-per-gpu 9216 --rollout-num-gpus-per-engine 2
