@@ -3,41 +3,26 @@
 
 #include <utility>
 
+#include "scenarios/sections/internal/usual_fields.hpp"
+
 namespace foretrain {
 namespace {
 
+using section::count_of;
 using section::group;
 using section::left_out;
+using section::time_of;
 using section::with_default;
 
-using Plan = PostTrainingPlan;
-using PostTrainingKeys = std::vector<SectionKey<Plan>>;
+using PostTrainingKeys = std::vector<SectionKey<PostTrainingPlan>>;
 
-Field count_of(std::string path, std::string help, std::string example, double least = 1,
-               double most = 1e7) {
-  return {.path = std::move(path),
-          .help = std::move(help),
-          .example = std::move(example),
-          .min = least,
-          .max = most};
-}
-
-Field time_of(std::string path, std::string help, std::string example) {
-  return {.path = std::move(path),
-          .kind = FieldKind::quantity,
-          .help = std::move(help),
-          .example = std::move(example),
-          .dimension = Dimension::time,
-          .min = 0};
-}
-
-Field required(Field field) {
+Field required_field(Field field) {
   field.required = true;
   return field;
 }
 
-SectionKey<Plan> head_key() {
-  SectionKey<Plan> key = group<Plan>(
+SectionKey<PostTrainingPlan> post_training_head_key() {
+  SectionKey<PostTrainingPlan> key = group<PostTrainingPlan>(
       "post_training",
       "Reinforcement learning on the model's own answers: `serving` generates them, `training` "
       "learns from them, `foretrain simulate` forecasts the step. training.global_batch counts "
@@ -46,27 +31,27 @@ SectionKey<Plan> head_key() {
   return key;
 }
 
-PostTrainingKeys batch_keys() {
+PostTrainingKeys post_training_batch_keys() {
   return {
-      head_key(),
+      post_training_head_key(),
       with_default({.path = "post_training.algorithm",
                     .help = "What is learnt: ppo has a critic as large as the policy; dapo has no "
                             "reference unless one is asked for.",
                     .example = "grpo"},
-                   &Plan::algorithm),
+                   &PostTrainingPlan::algorithm),
       with_default({.path = "post_training.loop",
                     .help = "The program that runs the loop, for reports and logs; its own time is "
                             "taken alike for all.",
                     .example = "verl"},
-                   &Plan::loop),
+                   &PostTrainingPlan::loop),
       section::always(
-          required(count_of("post_training.prompts", "Prompts of a step.", "64", 1, 1e6)),
-          &Plan::prompts),
+          required_field(count_of("post_training.prompts", "Prompts of a step.", "64", 1, 1e6)),
+          &PostTrainingPlan::prompts),
       with_default(count_of("post_training.answers", "Answers to each prompt.", "16", 1, 1e5),
-                   &Plan::answers),
+                   &PostTrainingPlan::answers),
       with_default(count_of("post_training.epochs", "Passes of training over a step's answers.",
                             "1", 1, 100),
-                   &Plan::epochs),
+                   &PostTrainingPlan::epochs),
       with_default(Field{.path = "post_training.kept",
                          .help = "Dynamic sampling: share of the prompts generated that are "
                                  "trained on, the others being all right or all wrong.",
@@ -74,16 +59,17 @@ PostTrainingKeys batch_keys() {
                          .min = 0,
                          .max = 1,
                          .above_min = true},
-                   &Plan::kept),
+                   &PostTrainingPlan::kept),
   };
 }
 
 /// Tokens of prompts or of answers.
-PostTrainingKeys length_keys(const std::string& at, const std::string& help, TokenLaw Plan::*law) {
+PostTrainingKeys post_training_length_keys(const std::string& at, const std::string& help,
+                                           TokenLaw PostTrainingPlan::*law) {
   PostTrainingKeys keys{
-      group<Plan>(at.c_str(), help.c_str()),
+      group<PostTrainingPlan>(at.c_str(), help.c_str()),
       section::always(
-          required(Field{
+          required_field(Field{
               .path = at + ".tokens", .help = "Mean.", .example = "1024", .min = 1, .max = 1e7}),
           law, &TokenLaw::mean),
       left_out(Field{.path = at + ".variation",
@@ -99,68 +85,68 @@ PostTrainingKeys length_keys(const std::string& at, const std::string& help, Tok
   return keys;
 }
 
-PostTrainingKeys role_keys() {
+PostTrainingKeys post_training_role_keys() {
   return {
       with_default({.path = "post_training.old_log_probs",
                     .help = "The trainer computes log-probabilities of the answers before its "
                             "update; false: the engine's are taken.",
                     .example = "true"},
-                   &Plan::old_log_probs),
+                   &PostTrainingPlan::old_log_probs),
       left_out({.path = "post_training.reference",
                 .help = "Log-probabilities of a frozen copy (a KL term); left out, with every "
                         "algorithm but dapo.",
                 .example = "false"},
-               &Plan::reference),
+               &PostTrainingPlan::reference),
       with_default({.path = "post_training.reward_model",
                     .help = "Rewards come from a model of the policy's size; false: from rules.",
                     .example = "false"},
-                   &Plan::reward_model),
+                   &PostTrainingPlan::reward_model),
       left_out(time_of("post_training.reward_time",
-                       "Time of all rewards of a step that nothing hides.", "5 s"),
-               &Plan::reward_time),
+                       "Time of all rewards of a step that nothing hides.", "5 s", false),
+               &PostTrainingPlan::reward_time),
       with_default(count_of("post_training.turns",
                             "Times that an answer of mean length is generated on, tools or "
                             "environments between; longer ones in proportion.",
                             "1", 1, 10000),
-                   &Plan::turns),
-      left_out(time_of("post_training.tool_wait", "Between two turns, on average.", "2 s"),
-               &Plan::tool_wait),
+                   &PostTrainingPlan::turns),
+      left_out(time_of("post_training.tool_wait", "Between two turns, on average.", "2 s", false),
+               &PostTrainingPlan::tool_wait),
   };
 }
 
-PostTrainingKeys placement_keys() {
+PostTrainingKeys post_training_placement_keys() {
   return {
       with_default({.path = "post_training.placement",
                     .help = "Generation and training take turns on the same GPUs, or have their "
                             "own.",
                     .example = "separate"},
-                   &Plan::placement),
+                   &PostTrainingPlan::placement),
       left_out(count_of("post_training.generation_gpus",
                         "With placement: separate, GPUs that generate; the others train. Whole "
                         "hosts, or a part of a single one.",
                         "16"),
-               &Plan::generation_gpus),
+               &PostTrainingPlan::generation_gpus),
       with_default(Field{.path = "post_training.staleness",
                          .help = "Steps that generation may be ahead of training: 0 waits for new "
                                  "weights, 1 is one step off policy.",
                          .example = "1",
                          .min = 0,
                          .max = 100},
-                   &Plan::staleness),
+                   &PostTrainingPlan::staleness),
       with_default({.path = "post_training.partial_rollouts",
                     .help = "Answers under way continue after the weights changed, so that no step "
                             "waits for the longest.",
                     .example = "true"},
-                   &Plan::partial_rollouts),
+                   &PostTrainingPlan::partial_rollouts),
       with_default({.path = "post_training.sync",
                     .help = "With placement: separate, how new weights reach the engine.",
                     .example = "checkpoint-engine"},
-                   &Plan::sync),
+                   &PostTrainingPlan::sync),
       with_default({.path = "post_training.offload",
                     .help = "With placement: colocated, the trainer's states rest in host memory "
                             "while answers are generated.",
                     .example = "true"},
-                   &Plan::offload),
+                   &PostTrainingPlan::offload),
   };
 }
 
@@ -168,9 +154,12 @@ PostTrainingKeys placement_keys() {
 
 const SectionTable<PostTrainingPlan>& post_training_keys() {
   static const SectionTable<PostTrainingPlan> table(section::joined<PostTrainingPlan>(
-      {batch_keys(), length_keys("post_training.prompt", "Tokens of a prompt.", &Plan::prompt),
-       length_keys("post_training.answer", "Tokens of an answer.", &Plan::answer), role_keys(),
-       placement_keys()}));
+      {post_training_batch_keys(),
+       post_training_length_keys("post_training.prompt", "Tokens of a prompt.",
+                                 &PostTrainingPlan::prompt),
+       post_training_length_keys("post_training.answer", "Tokens of an answer.",
+                                 &PostTrainingPlan::answer),
+       post_training_role_keys(), post_training_placement_keys()}));
   return table;
 }
 

@@ -3,24 +3,19 @@
 
 #include <utility>
 
+#include "scenarios/sections/internal/usual_fields.hpp"
+
 namespace foretrain {
 namespace {
 
+using section::count_of;
 using section::group;
 using section::left_out;
 using section::only_where;
+using section::time_of;
 using section::with_default;
 
 using ServingKeys = std::vector<SectionKey<ServingPlan>>;
-
-Field count_of(std::string path, std::string help, std::string example, double least = 1,
-               double most = 1e6) {
-  return {.path = std::move(path),
-          .help = std::move(help),
-          .example = std::move(example),
-          .min = least,
-          .max = most};
-}
 
 Field share_of(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
@@ -28,16 +23,6 @@ Field share_of(std::string path, std::string help, std::string example) {
           .example = std::move(example),
           .min = 0,
           .max = 1};
-}
-
-Field time_of(std::string path, std::string help, std::string example, bool above_zero = true) {
-  return {.path = std::move(path),
-          .kind = FieldKind::quantity,
-          .help = std::move(help),
-          .example = std::move(example),
-          .dimension = Dimension::time,
-          .min = 0,
-          .above_min = above_zero};
 }
 
 SectionKey<ServingPlan> head_key() {
