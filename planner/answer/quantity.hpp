@@ -107,6 +107,8 @@ class Quantities {
 
 /// A value as people read it, unit included; "unknown" for nothing.
 [[nodiscard]] std::string quantity_text(Measure measure, const QuantityValue& value);
+/// What a number at a path measures: its row's, else what the unit in its name says.
+[[nodiscard]] Measure measure_of(std::string_view path);
 /// The same of the number at a path, which may be no quantity at all.
 [[nodiscard]] std::string quantity_text(std::string_view path, std::optional<double> number);
 /// What units a limit on it may have.

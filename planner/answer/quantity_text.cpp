@@ -60,9 +60,19 @@ std::string quantity_text(Measure measure, const QuantityValue& value) {
 }
 
 std::string quantity_text(std::string_view path, std::optional<double> number) {
-  const auto found = quantities().find(path);
-  return quantity_text(found ? found->quantity->measure : Measure::count,
-                       number ? QuantityValue{*number} : QuantityValue{});
+  return quantity_text(measure_of(path), number ? QuantityValue{*number} : QuantityValue{});
+}
+
+Measure measure_of(std::string_view path) {
+  if (const auto found = quantities().find(path)) return found->quantity->measure;
+  const auto names = [&](std::string_view unit) { return path.find(unit) != path.npos; };
+  if (names("usd")) return Measure::dollars;
+  if (names("_per_s")) return Measure::count;
+  if (path.ends_with("_s") || names("_s.")) return Measure::seconds;
+  if (names("bytes")) return Measure::bytes;
+  for (const char* share : {"within_goals", "busy", "most_cache"})
+    if (path.ends_with(share)) return Measure::share;
+  return Measure::count;
 }
 
 Dimension dimension_of(Measure measure) {

@@ -63,6 +63,14 @@ void judge_baseline(CheckedScenario& checked, double tolerance) {
   for (const DriftGroup& group : grouped(checked.drifts)) violate(group.text());
 }
 
+Baseline baseline_of(const Study& study) {
+  Baseline baseline{"own", {}, {}};
+  for (const Infeasible& reason : study.reasons) baseline.rules.push_back(reason.rule);
+  for (const StudyFigure& figure : study.figures)
+    baseline.values.emplace_back(figure.path, figure.value);
+  return baseline;
+}
+
 }  // namespace
 
 std::string_view violation_name(Violation::Kind kind) {
@@ -80,6 +88,7 @@ std::string_view violation_name(Violation::Kind kind) {
 }
 
 Baseline baseline_of(const Report& report) {
+  if (report.study) return baseline_of(*report.study);
   const Json tree = known_tree(report);
   const Prediction& p = report.prediction;
   Baseline baseline;

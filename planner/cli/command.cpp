@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/command.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "planner/cli/output_file.hpp"
@@ -117,6 +119,12 @@ int deliver(const std::string& text, const std::string& out, FileUse use) {
 
 EngineKind engine_value(const std::string& text) {
   return option_value<EngineKind>("--engine", text);
+}
+
+void require_own_engine(const Scenario& scenario, EngineKind engine) {
+  if (scenario.work != Work::training && engine == EngineKind::event)
+    throw UsageError(fmt::format("{}: --engine event plays training; {} has an engine of its own",
+                                 scenario.job.name, name_of(scenario.work)));
 }
 
 EngineKind fast_engine_value(const std::string& text) {

@@ -82,6 +82,8 @@ template <class E>
 [[nodiscard]] EngineKind engine_value(const std::string& text);
 /// The same where an engine must be quick: not event. @throws UsageError
 [[nodiscard]] EngineKind fast_engine_value(const std::string& text);
+/// @throws UsageError for the event engine and a scenario that serves or post-trains
+void require_own_engine(const Scenario& scenario, EngineKind engine);
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);

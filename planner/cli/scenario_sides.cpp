@@ -54,12 +54,14 @@ std::vector<Scenario> read_sides(const std::vector<std::string>& files,
   std::vector<Scenario> scenarios;
   for (const ScenarioOptions& side : sides_of(files, options)) {
     if (side.file != "-") {
-      scenarios.push_back(read_scenario(side));
+      scenarios.push_back(read_scenario(side, Purpose::any));
       continue;
     }
     if (!standard_input) standard_input = read_standard_input();
-    scenarios.push_back(load_scenario_text(*standard_input, "<stdin>",
-                                           std::filesystem::current_path(), load_options(side)));
+    LoadOptions wanted = load_options(side);
+    wanted.purpose = Purpose::any;
+    scenarios.push_back(
+        load_scenario_text(*standard_input, "<stdin>", std::filesystem::current_path(), wanted));
   }
   return scenarios;
 }

@@ -216,9 +216,70 @@ const ForecastQuantity* find_by_last_word(std::string_view word) {
   return found;
 }
 
+/// Of a scenario that serves or post-trains.
+ExplainAnswer explain_figure(const Study& study, const StudyFigure& figure) {
+  ExplainAnswer answer;
+  answer.path = figure.path;
+  answer.value = quantity_text(figure.path, figure.value);
+  answer.exact = number_or_null(figure.value).dump();
+  answer.meaning = figure.meaning;
+  answer.formula = figure.formula;
+  if (!figure.value && !study.reasons.empty())
+    answer.meaning +=
+        " Unknown here, because it cannot run: " + study.reasons.front().message + ".";
+  if (figure.band)
+    answer.meaning += fmt::format(" 10th to 90th percentile: {} to {}.",
+                                  quantity_text(figure.path, figure.band->low),
+                                  quantity_text(figure.path, figure.band->high));
+  return answer;
+}
+
+/// "step" is the step's time, "samples_per_s" itself, "ttft" all that begins with it.
+ExplainAnswer explain_study(const Report& report, const std::string& quantity) {
+  const Study& study = *report.study;
+  for (const std::string& path : {quantity, quantity + ".time_s"})
+    if (const StudyFigure* figure = find_figure(study.figures, path))
+      return explain_figure(study, *figure);
+  if (const ResolvedValue* value = find_value(report.scenario, quantity))
+    return explain_scenario_value(*value);
+  ExplainAnswer group;
+  group.path = quantity;
+  group.meaning = "A group of values.";
+  std::vector<std::string> known;
+  for (const StudyFigure& figure : study.figures) {
+    known.push_back(figure.path);
+    if (figure.path.starts_with(quantity + ".") ||
+        figure.path.find("." + quantity + "_s.") != std::string::npos)
+      group.parts.emplace_back(figure.path, quantity_text(figure.path, figure.value));
+  }
+  if (!group.parts.empty()) return group;
+  for (const ResolvedValue& value : report.scenario.values) known.push_back(value.path);
+  throw UsageError("there is no quantity '" + quantity +
+                   "' (foretrain explain SCENARIO lists all)" + nearest_hint(quantity, known));
+}
+
+Answer study_quantities(const Report& report, const std::string& source) {
+  AnswerTable table{{words_column(), number_column(), words_column()}};
+  table.tight = true;
+  for (const StudyFigure& figure : report.study->figures)
+    table.add({figure.path, quantity_text(figure.path, figure.value), std::string(figure.meaning)});
+  Answer answer{report.study->answer.head};
+  answer.head.words = fmt::format("{} QUANTITIES", table.rows.size());
+  answer.head.verdict.reset();
+  answer.head.sentence =
+      "Quantities of this forecast. foretrain explain SCENARIO QUANTITY shows what one is; "
+      "scenario "
+      "keys (serving.replicas) work too.";
+  if (!source.empty())
+    answer.head.next = "foretrain explain " + source + " " + ranking(report.study->figures).path;
+  answer.add("", std::move(table));
+  return answer;
+}
+
 }  // namespace
 
 ExplainAnswer explain(const Report& report, const std::string& quantity) {
+  if (report.study) return explain_study(report, quantity);
   const Json tree = prediction_tree(report);
   const std::string path = expand_quantity(quantity);
   if (path == band_path) return explain_band(report);
@@ -241,6 +302,7 @@ ExplainAnswer explain(const Report& report, const std::string& quantity) {
 }
 
 Answer quantities_answer(const Report& report, const std::string& source) {
+  if (report.study) return study_quantities(report, source);
   const Json tree = prediction_tree(report);
   AnswerTable table{{words_column(), number_column(), words_column()}};
   table.tight = true;
@@ -272,8 +334,15 @@ Answer quantities_answer(const Report& report, const std::string& source) {
 }
 
 std::string quantities_json(const Report& report) {
-  const Json tree = prediction_tree(report);
   Json list = Json::array();
+  if (report.study) {
+    for (const StudyFigure& figure : report.study->figures)
+      list.push_back({{"quantity", figure.path},
+                      {"value", number_or_null(figure.value)},
+                      {"meaning", figure.meaning}});
+    return dump({{"schema", "quantities/1"}, {"quantities", list}});
+  }
+  const Json tree = prediction_tree(report);
   for (const std::string& path : leaf_paths(tree))
     if (const auto found = quantities().find(path))
       list.push_back({{"quantity", path},

@@ -16,6 +16,7 @@
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/step_power.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/study/study_of.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/shell_word.hpp"
 #include "sim/lives/run_simulation.hpp"
@@ -207,8 +208,16 @@ Prediction forecast_job(const Job& job, AttentionFlops convention, EngineKind en
   return prediction;
 }
 
-Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
+Report evaluate(const Scenario& scenario, AttentionFlops convention, EngineKind engine,
+                const std::atomic<bool>* stop) {
   FORETRAIN_REQUIRE(engine != EngineKind::event);
+  if (scenario.work != Work::training) {
+    Report report;
+    report.scenario = scenario;
+    report.study = study_of(scenario, stop);
+    report.prediction.reasons = report.study->reasons;
+    return report;
+  }
   if (scenario.job.memory.recompute.kind == RecomputeKind::unknown)
     return evaluate_unknown(scenario, convention, engine);
   return report_on(scenario, forecast_job(scenario.job, convention, engine));

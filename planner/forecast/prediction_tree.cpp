@@ -78,18 +78,6 @@ bool known_group(std::string_view name, const Prediction& p) {
       [&](const NullableGroup& group) { return group.name != name || group.known(p); });
 }
 
-/// The place of a path, "*" standing for `index`.
-Json& place(Json& tree, std::string_view path, std::size_t index) {
-  Json* node = &tree;
-  while (true) {
-    const std::size_t dot = path.find('.');
-    const std::string_view key = path.substr(0, dot);
-    node = key == "*" ? &(*node)[index] : &(*node)[std::string(key)];
-    if (dot == std::string_view::npos) return *node;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 Json json_of(const QuantityValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const bool* flag = std::get_if<bool>(&value)) return *flag;
@@ -100,7 +88,7 @@ Json json_of(const QuantityValue& value) {
 void add_row(const ForecastQuantity& row, const Prediction& p, Json& tree) {
   for (std::size_t i = 0; i < elements(row, p); ++i) {
     Json value = json_of(row.get(p, i));
-    if (!row.left_out || !value.is_null()) place(tree, row.path, i) = std::move(value);
+    if (!row.left_out || !value.is_null()) json_at(tree, row.path, i) = std::move(value);
   }
 }
 
@@ -109,7 +97,7 @@ void add_section(std::string_view name, const Prediction& p, const Quantities& t
   for (const QuantityList& list : quantity_lists())
     if (first_word(list.path) == name && list.size(p) == 0 && !list.left_out &&
         known_group(name, p))
-      place(tree, list.path, 0) = Json::array();
+      json_at(tree, list.path, 0) = Json::array();
   for (const ForecastQuantity& row : table.rows()) {
     if (first_word(row.path) != name) continue;
     if (!known_group(name, p)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
 #include "models/run/power_levers.hpp"
+#include "planner/answer/study.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -39,15 +41,19 @@ struct Report {
   std::vector<Change> changes;  ///< for plans that run out of memory, fastest first
   std::vector<BudgetVerdict> budget;
   std::vector<PowerLever> power_levers;  ///< what limits of power cost; none without a step
+  /// Of a scenario that serves or post-trains: then `prediction` has its reasons and nothing else.
+  std::optional<Study> study{};
 };
 
 /// Forecasts a scenario and completes the answer: a plan that runs out of memory gets the changes
 /// that fit, its remedy and what its step would take (Prediction::if_it_fit), and whatever stays
 /// unknown gets a warning.
+/// Serving and post-training have engines of their own, which `stop` ends from outside.
 /// The budget is not judged here: see budget.hpp. @pre engine is closed_form or path
 [[nodiscard]] Report evaluate(const Scenario& scenario,
                               AttentionFlops convention = AttentionFlops::full,
-                              EngineKind engine = EngineKind::closed_form);
+                              EngineKind engine = EngineKind::closed_form,
+                              const std::atomic<bool>* stop = nullptr);
 
 /// A report on a forecast that an engine has made; completed as evaluate() does.
 /// @param played the step as an engine played it; null: its critical path

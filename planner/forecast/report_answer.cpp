@@ -267,7 +267,13 @@ AnswerSection reason_section(const Infeasible& reason) {
 
 Answer report_answer(const Report& report, ReportLength length, const std::string& source) {
   Answer answer{report_head(report, source)};
-  if (length != ReportLength::brief) add_body(report, length == ReportLength::full, answer);
+  if (length == ReportLength::brief) return answer;
+  if (!report.study) {
+    add_body(report, length == ReportLength::full, answer);
+    return answer;
+  }
+  for (const AnswerSection& section : report.study->answer.sections) answer.add(section);
+  answer.add(budget_section(report));
   return answer;
 }
 

@@ -99,6 +99,11 @@ std::vector<HeadFigure> report_figures(const Prediction& p) {
 }
 
 AnswerHead report_head(const Report& report, const std::string& source) {
+  if (report.study) {
+    AnswerHead head = report.study->answer.head;
+    if (!source.empty()) head.next = "foretrain plan " + source;
+    return head;
+  }
   const Prediction& p = report.prediction;
   AnswerHead head;
   head.subject = report.scenario.job.name;

@@ -388,6 +388,15 @@ SummaryLines provenance_lines(const Prediction& prediction) {
   return lines;
 }
 
+Verdict run_verdict(const Report& report) {
+  return report.study ? report.study->answer.head.verdict.value_or(Verdict::safe)
+                      : run_verdict(report.prediction);
+}
+
+std::string verdict_words(const Report& report) {
+  return report.study ? report.study->answer.head.words : verdict_words(report.prediction);
+}
+
 std::string budget_text(const BudgetVerdict& verdict) {
   std::string text = verdict.line.metric + " is ";
   text += verdict.value ? fmt::format("{:.6g}", *verdict.value) : "unknown";

@@ -31,6 +31,9 @@ using SummaryLines = std::vector<std::pair<std::string, std::string>>;
 
 /// "FITS", "FITS BARELY", "OUT OF MEMORY", "NOT MODELLED" or "NOT A LEGAL PLAN".
 [[nodiscard]] std::string verdict_words(const Prediction& prediction);
+/// The same of any forecast, also of one that serves or post-trains.
+[[nodiscard]] Verdict run_verdict(const Report& report);
+[[nodiscard]] std::string verdict_words(const Report& report);
 /// "stage 2", or "GPU 0 (rank 0)" where one process drives all GPUs.
 [[nodiscard]] std::string heaviest_name(const MemoryForecast& memory);
 /// "fits: ...", "fits barely: ..." or "does not fit: stage ..., ... missing".

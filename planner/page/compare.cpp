@@ -43,7 +43,48 @@ std::string figure_text(const std::string& path, double value) {
   return quantity_text(path, value);
 }
 
+/// "TTFT, P90".
+std::string label_of(const StudyFigure& figure) {
+  const std::string last = figure.path.substr(figure.path.rfind('.') + 1);
+  const bool percentile = last.size() == 3 && last.front() == 'p';
+  return std::string(figure.label) + (percentile ? ", P" + last.substr(1) : "");
+}
+
+bool any_study(const std::vector<Report>& reports) {
+  return std::any_of(reports.begin(), reports.end(),
+                     [](const Report& report) { return report.study.has_value(); });
+}
+
+void leave_out_unknown(std::vector<ComparedFigure>& figures) {
+  std::erase_if(figures, [](const ComparedFigure& figure) {
+    return std::none_of(figure.values.begin(), figure.values.end(),
+                        [](const auto& value) { return value.has_value(); });
+  });
+}
+
+/// The numbers that lead, of all kinds that the sides are.
+std::vector<ComparedFigure> study_figures_of(const std::vector<Report>& reports) {
+  std::vector<ComparedFigure> figures;
+  for (const Report& report : reports) {
+    if (!report.study) continue;
+    for (const StudyFigure& figure : report.study->figures) {
+      const bool known = std::any_of(figures.begin(), figures.end(),
+                                     [&](const auto& other) { return other.path == figure.path; });
+      if (figure.leads && !known) figures.push_back({figure.path, label_of(figure), {}});
+    }
+  }
+  for (const Report& report : reports)
+    for (ComparedFigure& figure : figures) {
+      const StudyFigure* own =
+          report.study ? find_figure(report.study->figures, figure.path) : nullptr;
+      figure.values.push_back(own == nullptr ? std::nullopt : own->value);
+    }
+  leave_out_unknown(figures);
+  return figures;
+}
+
 std::vector<ComparedFigure> figures_of(const std::vector<Report>& reports) {
+  if (any_study(reports)) return study_figures_of(reports);
   std::vector<ComparedFigure> figures{{"gpus", "GPUs", {}},
                                       {"tokens_per_step", "tokens per step", {}}};
   for (const Report& report : reports) {
@@ -58,10 +99,7 @@ std::vector<ComparedFigure> figures_of(const std::vector<Report>& reports) {
     for (std::size_t f = 0; f < headline.size(); ++f)
       figures[f + first].values.push_back(
           quantities().find(headline[f].first)->number(report.prediction));
-  std::erase_if(figures, [](const ComparedFigure& figure) {
-    return std::none_of(figure.values.begin(), figure.values.end(),
-                        [](const auto& value) { return value.has_value(); });
-  });
+  leave_out_unknown(figures);
   return figures;
 }
 
@@ -146,10 +184,12 @@ std::string ComparedFigure::difference(std::size_t side) const {
   const auto& from = values.front();
   const auto& to = values.at(side);
   if (!from || !to) return "-";
-  if (*from == *to) return "same";
+  constexpr double shown = 5e-5;  // digits that the texts have
+  if (std::abs(*from - *to) <= shown * std::abs(*from)) return "same";
   const std::string sign = *to < *from ? "-" : "+";
   const double size = std::abs(*to - *from);
-  if (path == "mfu") return sign + fixed_text(size * 100.0, 1) + " points";
+  if (path == "mfu" || path.ends_with("within_goals"))
+    return sign + fixed_text(size * 100.0, 1) + " points";
   return sign + figure_text(path, size);
 }
 

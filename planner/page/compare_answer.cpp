@@ -32,7 +32,7 @@ AnswerSection sides_section(const Comparison& c) {
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const Report& report = c.reports[side];
     table.add({side_name(side),
-               {verdict_words(report.prediction), tone_of(run_verdict(report.prediction))},
+               {verdict_words(report), tone_of(run_verdict(report))},
                report.scenario.job.name,
                report.scenario.path});
     if (std::string changed = overrides_text(report.scenario); !changed.empty())

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"
@@ -16,7 +17,18 @@ constexpr std::size_t most_named = 3;  // settings in the name of a side
 
 using BandOfSide = std::function<std::optional<Banded>(const Report&)>;
 
+/// Of a number of which more is better, its inverse.
+std::optional<Banded> least_of(const StudyFigure* figure) {
+  if (figure == nullptr || !figure->band || figure->band->low <= 0.0) return std::nullopt;
+  const Banded& band = *figure->band;
+  if (!figure->more_is_better) return band;
+  return Banded{1.0 / band.high, 1.0 / band.value, 1.0 / band.low};
+}
+
+/// What sides are ranked by, least first: time per token of training, else the inverse of what the
+/// study is ranked by.
 std::optional<Banded> time_per_token(const Report& report) {
+  if (report.study) return least_of(&ranking(report.study->figures));
   const auto& step = report.prediction.step;
   if (!step) return std::nullopt;
   const Training& t = report.scenario.job.training;
@@ -52,7 +64,15 @@ struct Lead {
   bool tie = true;
 };
 
+/// Sides of different kinds have no number in common.
+bool comparable(const Comparison& c) {
+  return std::all_of(c.reports.begin(), c.reports.end(), [&](const Report& report) {
+    return report.scenario.work == c.reports.front().scenario.work;
+  });
+}
+
 std::optional<Lead> lead_of(const Comparison& c, const BandOfSide& band_of) {
+  if (!comparable(c)) return std::nullopt;
   std::vector<std::pair<Banded, std::size_t>> sides;
   for (std::size_t side = 0; side < c.reports.size(); ++side)
     if (const auto band = band_of(c.reports[side])) sides.emplace_back(*band, side);
@@ -71,7 +91,7 @@ std::optional<Lead> lead_of(const Comparison& c, const BandOfSide& band_of) {
 std::string lead_sentence(const Lead& lead, const std::string& of_what) {
   const std::string best = side_name(lead.best);
   const std::string next = side_name(lead.next);
-  if (lead.less == 0.0) return fmt::format("{} and {} have the same {}.", best, next, of_what);
+  if (lead.less < 0.0005) return fmt::format("{} and {} have the same {}.", best, next, of_what);
   const std::string amount = fmt::format("{} less {}", percent_text(lead.less), of_what);
   if (lead.tie)
     return fmt::format("{} and {} are a tie: {} has {}, {} sure.", best, next, best, amount,
@@ -103,7 +123,34 @@ std::string name_of_side(const Comparison& c, std::size_t side) {
 std::string words_of(const Comparison& c) {
   const auto lead = lead_of(c, time_per_token);
   if (!lead) return "no side to choose";
-  return lead->tie ? "TIE" : side_name(lead->best) + " IS FASTER";
+  if (lead->tie) return "TIE";
+  const bool serves = c.reports.front().scenario.work == Work::serving;
+  return side_name(lead->best) + (serves ? " SERVES MORE PER GPU" : " IS FASTER");
+}
+
+/// What lead_of(time_per_token) compares, in words.
+const char* ranked_words(Work work) {
+  return work == Work::serving         ? "GPU time per output token"
+         : work == Work::post_training ? "time per sample"
+                                       : "time per token";
+}
+
+HeadFigure side_figure(const Comparison& c, std::size_t side) {
+  const Report& report = c.reports[side];
+  HeadFigure figure{side_name(side), verdict_words(report), "", name_of_side(c, side)};
+  if (const auto& step = report.prediction.step) {
+    figure.value = seconds_text(step->time);
+    figure.band = seconds_text(step->low) + " to " + seconds_text(step->high);
+  }
+  if (!report.study) return figure;
+  const Study& study = *report.study;
+  const StudyFigure& number = ranking(study.figures);
+  if (!number.value) return figure;
+  figure.value = quantity_text(number.path, number.value) + " " + std::string(number.label);
+  if (number.band)
+    figure.band = quantity_text(number.path, number.band->low) + " to " +
+                  quantity_text(number.path, number.band->high);
+  return figure;
 }
 
 }  // namespace
@@ -111,7 +158,14 @@ std::string words_of(const Comparison& c) {
 std::vector<std::string> lead_sentences(const Comparison& comparison) {
   std::vector<std::string> sentences;
   if (const auto lead = lead_of(comparison, time_per_token))
-    sentences.push_back(lead_sentence(*lead, "time per token"));
+    sentences.push_back(
+        lead_sentence(*lead, ranked_words(comparison.reports.front().scenario.work)));
+  const auto per_token = [](const Report& report) {
+    return report.study ? least_of(find_figure(report.study->figures, "results.tpot_s.p90"))
+                        : std::nullopt;
+  };
+  if (const auto lead = lead_of(comparison, per_token))
+    sentences.push_back(lead_sentence(*lead, "time per output token"));
   if (const auto lead = lead_of(comparison, price_band))
     sentences.push_back(lead_sentence(*lead, "cost"));
   return sentences;
@@ -120,7 +174,9 @@ std::vector<std::string> lead_sentences(const Comparison& comparison) {
 AnswerHead comparison_head(const Comparison& c) {
   AnswerHead head;
   head.subject = fmt::format("Comparison of {} forecasts", c.reports.size());
-  head.made_by = name_of(c.reports.front().prediction.engine);
+  head.made_by = c.reports.front().study
+                     ? c.reports.front().study->answer.head.made_by
+                     : std::string(name_of(c.reports.front().prediction.engine));
   head.words = words_of(c);
   if (!c.feasible()) {
     head.verdict = Verdict::no;
@@ -132,15 +188,8 @@ AnswerHead comparison_head(const Comparison& c) {
                                    side_name(side), reasons.front().message);
   for (const std::string& sentence : lead_sentences(c))
     head.sentence += (head.sentence.empty() ? "" : " ") + sentence;
-  for (std::size_t side = 0; side < c.reports.size(); ++side) {
-    const Prediction& p = c.reports[side].prediction;
-    if (p.step)
-      head.figures.push_back({side_name(side), seconds_text(p.step->time),
-                              seconds_text(p.step->low) + " to " + seconds_text(p.step->high),
-                              name_of_side(c, side)});
-    else
-      head.figures.push_back({side_name(side), verdict_words(p), "", name_of_side(c, side)});
-  }
+  for (std::size_t side = 0; side < c.reports.size(); ++side)
+    head.figures.push_back(side_figure(c, side));
   return head;
 }
 

@@ -57,7 +57,7 @@ Json side_tree(const Report& report, std::size_t side) {
           {"path", report.scenario.path},
           {"engine", name_of(report.prediction.engine)},
           {"feasible", report.prediction.feasible()},
-          {"standing", name_of(run_verdict(report.prediction))},
+          {"standing", name_of(run_verdict(report))},
           {"reasons", std::move(reasons)}};
 }
 
@@ -135,7 +135,7 @@ std::string comparison_csv(const Comparison& c) {
   std::vector<std::string> names;
   for (const Report& report : c.reports) {
     names.push_back(report.scenario.job.name);
-    verdicts.push_back(verdict_words(report.prediction));
+    verdicts.push_back(verdict_words(report));
   }
   table.words("scenario", "name", names);
   table.words("scenario", "verdict", verdicts);

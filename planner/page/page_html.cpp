@@ -69,9 +69,9 @@ void add_links(Links& links, Links more) {
 void add_forecast(const PageSide& side, PageShell& shell) {
   const Report& report = side.report;
   Answer first{report_head(report)};
-  if (report.prediction.feasible())
+  if (report.prediction.feasible() && !report.study)
     first.add("What it rests on", AnswerList{conditions_of_step(report)});
-  first.add(sources_section(report.prediction));
+  if (!report.study) first.add(sources_section(report.prediction));
   const SideWords words = side_words(side);
   shell.main = head_html(first.head) + sections_html(first, "first", 2) +
                side_html(side, words, side_name(0), 2);
@@ -92,8 +92,7 @@ void add_comparison(const ReportPage& page, PageShell& shell) {
     shell.main += fmt::format(
         "<section class=\"side screen\">\n<h2 id=\"side-{}\">{} <span class=\"verdict "
         "{}\">{}</span></h2>\n{}</section>\n",
-        name, xml_text(title), name_of(run_verdict(report.prediction)),
-        xml_text(verdict_words(report.prediction)),
+        name, xml_text(title), name_of(run_verdict(report)), xml_text(verdict_words(report)),
         side_html(page.sides[at], side_words(page.sides[at]), name, 3));
     shell.links.emplace_back("side-" + name, title);
   }
@@ -113,6 +112,15 @@ void add_plans(const ReportPage& page, PageShell& shell) {
 }
 
 std::vector<std::string> limits_of(const ReportPage& page) {
+  if (std::any_of(page.sides.begin(), page.sides.end(),
+                  [](const PageSide& side) { return side.report.study.has_value(); }))
+    return {
+        "A forecast is computed from the settings listed here and from measured or published "
+        "constants; it is not a measurement of this deployment. Where a value is unknown it says "
+        "so, and nothing takes its place.",
+        "Ranges are where four of five measurements are expected: 10th to 90th percentile, from "
+        "the errors of forecasts of measured runs.",
+        "How far forecasts were from measurements: <code>foretrain validate --inference</code>."};
   std::vector<std::string> limits{
       "A forecast is computed from the settings listed here and from measured or published "
       "constants; it is not a measurement of this job. Where a value is unknown it says so, and "

@@ -25,6 +25,7 @@ std::vector<NotCompared> not_compared(const ReportPage& page) {
   const bool several = page.sides.size() > 1;
   if (!several && !page.plans) return list;
   for (std::size_t at = 0; at < page.sides.size(); ++at) {
+    if (page.sides[at].report.study) return {};
     const Job& job = page.sides[at].report.scenario.job;
     const std::string name = several ? side_name(at) + " " + job.name : job.name;
     add_not_compared(list, formats_not_compared(job, name));

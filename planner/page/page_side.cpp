@@ -51,6 +51,13 @@ AnswerSection files_section(const Scenario& scenario) {
   return read_by_machines("Files that took part", std::move(table));
 }
 
+void add_assumptions(const Scenario& scenario, Answer& answer) {
+  answer.add("Assumptions", AnswerLine{"Every value, and the place that it comes from."},
+             AnswerPlace::screens);
+  for (const bool catalog : {false, true}) answer.add(values_section(scenario, catalog));
+  answer.add(files_section(scenario));
+}
+
 }  // namespace
 
 PageSide page_side(Report report) {
@@ -70,6 +77,11 @@ PageSide page_side(Report report) {
 SideWords side_words(const PageSide& side) {
   const Scenario& scenario = side.report.scenario;
   SideWords words;
+  if (side.report.study) {
+    words.to_step = report_answer(side.report);
+    add_assumptions(scenario, words.after);
+    return words;
+  }
   Answer* part = &words.to_step;
   Answer report = report_answer(side.report);
   auto& question = std::get<AnswerFacts>(report.sections.front().blocks.front());
@@ -88,10 +100,7 @@ SideWords side_words(const PageSide& side) {
         AnswerPicture{power_svg(step_power(scenario.job, *side.path), scenario.job.name),
                       "Power of a GPU, a host and all at the meter over one step"},
         AnswerPlace::pages);
-  words.after.add("Assumptions", AnswerLine{"Every value, and the place that it comes from."},
-                  AnswerPlace::screens);
-  for (const bool catalog : {false, true}) words.after.add(values_section(scenario, catalog));
-  words.after.add(files_section(scenario));
+  add_assumptions(scenario, words.after);
   return words;
 }
 

@@ -23,13 +23,6 @@ struct SplitChoice {
   bool ahead = false;
 };
 
-/// Hosts of both sides together.
-int whole_hosts(const Scenario& scenario) {
-  const bool apart = scenario.post_training->placement == RolloutPlacement::separate;
-  const bool within = scenario.job.cluster.host.whole_gpus > 0;
-  return scenario.job.cluster.hosts + (apart && !within ? scenario.generation.hosts : 0);
-}
-
 /// The machine that both sides share.
 Cluster whole_cluster(const Scenario& scenario) {
   Cluster cluster = scenario.job.cluster;
@@ -115,14 +108,6 @@ std::string next_command(const PostTrainingSearch& search, const std::string& fi
   return command;
 }
 
-std::string split_text(const PostTrainingReport& report) {
-  const PostTrainingPlan& plan = report.setup.plan;
-  const int gpus = report.setup.policy.cluster.gpus();
-  if (plan.placement == RolloutPlacement::colocated) return fmt::format("{} in turn", gpus);
-  return fmt::format("{} + {}{}", plan.generation_gpus, gpus,
-                     plan.overlaps() ? ", one step ahead" : "");
-}
-
 AnswerTable splits_table(const PostTrainingSearch& search, int top) {
   AnswerTable table{{words_column("GPUs: generate + train"), words_column("replica"),
                      number_column("step"), number_column("P10"), number_column("P90"),
@@ -134,7 +119,7 @@ AnswerTable splits_table(const PostTrainingSearch& search, int top) {
     const double idle = generating * (forecast.generation_idle / forecast.step.time) +
                         (1.0 - generating) * (forecast.training_idle / forecast.step.time);
     const bool turns = generating <= 0.0;
-    table.add({split_text(split.report), layout_text(split.report.setup.rollout.layout),
+    table.add({division_text(split.report), layout_text(split.report.setup.rollout.layout),
                seconds_text(forecast.step.time), seconds_text(forecast.step.low),
                seconds_text(forecast.step.high), significant_text(forecast.samples_per_s),
                turns ? std::string("-") : percent_text(idle)});
@@ -175,13 +160,12 @@ AnswerHead head_of(const PostTrainingSearch& search, const std::string& file) {
 
 }  // namespace
 
-PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
-                                 const std::atomic<bool>* stop) {
+namespace {
+
+PostTrainingSearch search_on(const Scenario& scenario, const Cluster& whole, bool ahead,
+                             const std::atomic<bool>* stop) {
   PostTrainingSearch search;
   search.name = scenario.job.name;
-  const PostTrainingReport asked = study_post_training(scenario);
-  if (asked.forecast.reasons.empty()) search.asked_s = asked.forecast.step.time.value();
-  const Cluster whole = whole_cluster(scenario);
   for (const SplitChoice& choice : choices_of(scenario, whole, ahead)) {
     search.stopped = stop != nullptr && stop->load();
     if (search.stopped) break;
@@ -209,6 +193,35 @@ PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
   return search;
 }
 
+}  // namespace
+
+std::string division_text(const PostTrainingReport& report) {
+  const PostTrainingPlan& plan = report.setup.plan;
+  const int gpus = report.setup.policy.cluster.gpus();
+  if (plan.placement == RolloutPlacement::colocated) return fmt::format("{} in turn", gpus);
+  return fmt::format("{} + {}{}", plan.generation_gpus, gpus,
+                     plan.overlaps() ? ", one step ahead" : "");
+}
+
+int whole_hosts(const Scenario& scenario) {
+  const bool apart = scenario.post_training->placement == RolloutPlacement::separate;
+  const bool within = scenario.job.cluster.host.whole_gpus > 0;
+  return scenario.job.cluster.hosts + (apart && !within ? scenario.generation.hosts : 0);
+}
+
+PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
+                                 const std::atomic<bool>* stop) {
+  PostTrainingSearch search = search_on(scenario, whole_cluster(scenario), ahead, stop);
+  const PostTrainingReport asked = study_post_training(scenario);
+  if (asked.forecast.reasons.empty()) search.asked_s = asked.forecast.step.time.value();
+  return search;
+}
+
+PostTrainingSearch search_splits_on(const Scenario& scenario, int hosts,
+                                    const std::atomic<bool>* stop) {
+  return search_on(scenario, cluster_with_hosts(scenario, hosts), true, stop);
+}
+
 Answer post_training_plan_answer(const PostTrainingSearch& search, const std::string& file,
                                  int top) {
   Answer answer{head_of(search, file)};
@@ -222,7 +235,7 @@ Answer post_training_plan_answer(const PostTrainingSearch& search, const std::st
   facts.add("On policy", fmt::format("{} ({}); one step ahead, answers come from weights "
                                      "that are one update old",
                                      seconds_text(on_policy->report.forecast.step.time),
-                                     split_text(on_policy->report)));
+                                     division_text(on_policy->report)));
   answer.add("", std::move(facts));
   return answer;
 }

@@ -33,6 +33,15 @@ struct PostTrainingSearch {
 [[nodiscard]] PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
                                                const std::atomic<bool>* stop = nullptr);
 
+/// The same on a machine of another size. @pre hosts >= 1 @throws ScenarioError
+[[nodiscard]] PostTrainingSearch search_splits_on(const Scenario& scenario, int hosts,
+                                                  const std::atomic<bool>* stop = nullptr);
+/// Hosts of the scenario, those that generate and those that train.
+[[nodiscard]] int whole_hosts(const Scenario& scenario);
+
+/// Who generates and who trains: "8 + 16, one step ahead", "24 in turn".
+[[nodiscard]] std::string division_text(const PostTrainingReport& report);
+
 /// @param file as the user named it
 [[nodiscard]] Answer post_training_plan_answer(const PostTrainingSearch& search,
                                                const std::string& file, int top);

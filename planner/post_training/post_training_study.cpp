@@ -5,27 +5,22 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/serving/serving_deployment.hpp"
 
 namespace foretrain {
-namespace {
 
-/// `serving` under the load that a step is.
-ServingPlan rollout_plan(const Scenario& scenario) {
+ReadyServing ready_rollout(const Scenario& scenario) {
+  FORETRAIN_REQUIRE(scenario.post_training && scenario.serving && scenario.engine);
   ServingPlan plan = *scenario.serving;
   plan.load.prompt = scenario.post_training->prompt;
   plan.load.output = scenario.post_training->answer;
-  return plan;
+  return ready_serving(scenario, plan, scenario.generation);
 }
 
-}  // namespace
-
 PostTrainingReport study_post_training(const Scenario& scenario) {
-  FORETRAIN_REQUIRE(scenario.post_training && scenario.serving && scenario.engine);
   PostTrainingReport report;
   report.name = scenario.job.name;
   report.machine = scenario.job.cluster.host.title;
-  ReadyServing ready = ready_serving(scenario, rollout_plan(scenario), scenario.generation);
+  ReadyServing ready = ready_rollout(scenario);
   report.setup = {*scenario.post_training, scenario.job, ready.serve.deployment};
   report.setup.rollout.layout.replicas = ready.plan.layout.replicas;
   if (ready.prefill)

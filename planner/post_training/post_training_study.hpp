@@ -2,10 +2,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "models/post_training/post_training_step.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/study.hpp"
+#include "planner/serving/serving_deployment.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -25,9 +28,15 @@ struct PostTrainingReport {
   std::optional<PostTrainingCost> cost;
 };
 
+/// The engine that generates, made ready for the step's prompts and answers.
+/// @pre as of study_post_training()
+[[nodiscard]] ReadyServing ready_rollout(const Scenario& scenario);
+
 /// @pre scenario.post_training, scenario.serving and scenario.engine
 [[nodiscard]] PostTrainingReport study_post_training(const Scenario& scenario);
 
+/// The numbers of a step, a row each.
+[[nodiscard]] std::span<const StudyRow<PostTrainingReport>> post_training_figure_rows();
 [[nodiscard]] Answer post_training_answer(const PostTrainingReport& report);
 /// Schema post-training/1.
 [[nodiscard]] std::string post_training_json(const PostTrainingReport& report);

@@ -76,7 +76,10 @@ Json pool_tree(const PoolFit& fit) {
 }  // namespace
 
 ServingFit judge_serving_fit(const Scenario& scenario) {
-  const ReadyServing ready = ready_serving(scenario);
+  return judge_serving_fit(scenario, ready_serving(scenario));
+}
+
+ServingFit judge_serving_fit(const Scenario& scenario, const ReadyServing& ready) {
   ServingFit fit;
   fit.name = scenario.job.name;
   fit.model = scenario.job.model.name;

@@ -37,6 +37,9 @@ struct ServingFit {
 /// @pre scenario.serving and scenario.engine
 [[nodiscard]] ServingFit judge_serving_fit(const Scenario& scenario);
 
+/// The same of an engine that is ready for another load than requests of users.
+[[nodiscard]] ServingFit judge_serving_fit(const Scenario& scenario, const ReadyServing& ready);
+
 [[nodiscard]] Answer serving_fit_answer(const ServingFit& fit);
 /// Schema serving-memory/1.
 [[nodiscard]] std::string serving_fit_json(const ServingFit& fit);

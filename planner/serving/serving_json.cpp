@@ -41,17 +41,8 @@ Json cost_tree(const std::optional<ServingCost>& cost) {
 
 namespace {
 
-using serving_words::cost_tree;
 using serving_words::layout_tree;
 using serving_words::reasons_tree;
-
-Json times_of(const ServingTimes& times) {
-  return {{"mean", times.mean},
-          {"p50", times.p50},
-          {"p90", times.p90},
-          {"p95", times.p95},
-          {"p99", times.p99}};
-}
 
 Json goals_tree(const ServingReport& report) {
   Json tree = Json::array();
@@ -111,36 +102,12 @@ Json series_of(const ServingSample& sample) {
           {"output_tokens_per_s", std::move(tokens)}};
 }
 
-Json results_tree(const ServingReport& report) {
-  const ServingSummary& seen = report.summary;
-  const ServingSample& sample = report.sample;
-  return {{"requests", seen.requests},
-          {"submitted", sample.submitted},
-          {"rejected", sample.rejected},
-          {"counted_s", sample.counted_s},
-          {"overloaded", seen.overloaded},
-          {"ttft_s", times_of(seen.ttft)},
-          {"tpot_s", times_of(seen.tpot)},
-          {"itl_s", times_of(seen.itl)},
-          {"queue_s", times_of(seen.queue)},
-          {"request_s", times_of(seen.whole)},
-          {"requests_per_s", seen.requests_per_s},
-          {"output_tokens_per_s", seen.output_tokens_per_s},
-          {"output_tokens_per_s_per_gpu", seen.output_tokens_per_s / report.ready.gpus()},
-          {"prompt_tokens_per_s", seen.prompt_tokens_per_s},
-          {"within_goals", seen.within_limits},
-          {"goodput_requests_per_s", seen.goodput_per_s},
-          {"mean_running", sample.mean_running},
-          {"mean_waiting", sample.mean_waiting},
-          {"longest_queue", sample.longest_queue},
-          {"waiting_at_end", sample.waiting_at_end},
-          {"preemptions", sample.preemptions},
-          {"busy", sample.busy},
-          {"decode_busy", report.ready.prefill ? Json(sample.decode_busy) : Json(nullptr)},
-          {"most_cache", sample.most_cache},
-          {"transferred_bytes", sample.transferred},
-          {"steps", sample.steps},
-          {"series", series_of(sample)}};
+/// The numbers of the rows; groups without any stay null.
+void put_results(const ServingReport& report, Json& tree) {
+  put_figures(figures_of(serving_rows(), report, true), tree);
+  if (!report.cost) tree["cost"] = nullptr;
+  tree["results"]["overloaded"] = report.summary.overloaded;
+  tree["results"]["series"] = series_of(report.sample);
 }
 
 }  // namespace
@@ -165,14 +132,15 @@ std::string serving_json(const ServingReport& report) {
   if (ready.prefill)
     tree["prefill"] =
         runs ? pool_tree(*ready.prefill) : layout_tree(ready.prefill->deployment.layout);
-  tree["results"] = runs ? results_tree(report) : Json(nullptr);
+  tree["results"] = nullptr;
   tree["goals"] = goals_tree(report);
-  tree["cost"] = cost_tree(report.cost);
+  tree["cost"] = nullptr;
   tree["decode_step"] = runs ? Json{{"sequences", report.decode.sequences},
                                     {"context", report.decode.context},
                                     {"time_s", step_tree(report.decode.time)}}
                              : Json(nullptr);
-  tree["prompt_s"] = runs ? Json(report.prompt.value()) : Json(nullptr);
+  tree["prompt_s"] = nullptr;
+  if (runs) put_results(report, tree);
   const auto band = [](const ResidualBand& range) -> Json {
     return {{"low", range.low}, {"high", range.high}};
   };

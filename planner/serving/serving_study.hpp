@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "planner/answer/answer.hpp"
+#include "planner/answer/study.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "sim/serving/serving_summary.hpp"
 
@@ -64,6 +66,8 @@ struct ServingReport {
 [[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus,
                                                       double output_per_s, double prompt_per_s);
 
+/// The numbers of a deployment, a row each.
+[[nodiscard]] std::span<const StudyRow<ServingReport>> serving_rows();
 [[nodiscard]] Answer serving_answer(const ServingReport& report);
 [[nodiscard]] std::string serving_json(const ServingReport& report);
 /// A row per counted request, in order of its end.

@@ -14,12 +14,23 @@
 namespace foretrain {
 
 /// Questions that run backwards: from what is wanted to what it takes.
-enum class SolveFor { gpus, model, sequence, bandwidth, headroom, change, price, batch, hosts };
-FORETRAIN_ENUM_NAMES(SolveFor, {SolveFor::gpus, "gpus"}, {SolveFor::model, "model"},
-                     {SolveFor::sequence, "sequence"}, {SolveFor::bandwidth, "bandwidth"},
-                     {SolveFor::headroom, "headroom"}, {SolveFor::change, "change"},
-                     {SolveFor::price, "price"}, {SolveFor::batch, "batch"},
-                     {SolveFor::hosts, "hosts"});
+enum class SolveFor {
+  gpus,
+  rate,
+  model,
+  sequence,
+  bandwidth,
+  headroom,
+  change,
+  price,
+  batch,
+  hosts
+};
+FORETRAIN_ENUM_NAMES(SolveFor, {SolveFor::gpus, "gpus"}, {SolveFor::rate, "rate"},
+                     {SolveFor::model, "model"}, {SolveFor::sequence, "sequence"},
+                     {SolveFor::bandwidth, "bandwidth"}, {SolveFor::headroom, "headroom"},
+                     {SolveFor::change, "change"}, {SolveFor::price, "price"},
+                     {SolveFor::batch, "batch"}, {SolveFor::hosts, "hosts"});
 
 /// A number of an answer.
 struct SolveValue {
@@ -55,6 +66,20 @@ struct SolveOptions {
 /// that peak FLOP/s allow, so nothing is assumed about the sizes in between.
 /// @pre limits.max_run or limits.max_price is given and limit_problem() is empty
 [[nodiscard]] SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& options);
+
+/// Of serving: the fewest GPUs that keep serving.goals under the scenario's load.
+/// @pre scenario.serving->goals.any()
+[[nodiscard]] SolveAnswer fewest_serving_gpus(const Scenario& scenario,
+                                              const std::atomic<bool>* stop);
+
+/// Of serving: most requests per second under which the deployment keeps its goals, to 2 %.
+/// Requests come at random. @pre scenario.serving->goals.any()
+[[nodiscard]] SolveAnswer most_requests(const Scenario& scenario, const std::atomic<bool>* stop);
+
+/// Of post-training: the fewest GPUs on which some division between generation and training takes
+/// `step` at most. @param most_gpus 0: sixteen times the scenario's machine
+[[nodiscard]] SolveAnswer fewest_post_training_gpus(const Scenario& scenario, Seconds step,
+                                                    int most_gpus, const std::atomic<bool>* stop);
 
 /// Largest model that fits into the machine: more layers of the same shape with the plan as it is
 /// and with any plan, and layers and width in proportion with any plan.

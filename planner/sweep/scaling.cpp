@@ -35,11 +35,9 @@ void forecast(const Scenario& scenario, std::vector<ScalingPoint>& points,
   for (const ScalingPoint& point : points)
     axis += fmt::format("{}{}:{}", axis.ends_with('=') ? "" : ",", point.hosts, point.global_batch);
   SweepQuestion question;
-  question.base = {scenario.source.text,
-                   scenario.path,
-                   scenario.source.folder,
-                   scenario.source.options,
-                   {"parallel.data"}};
+  question.base = {scenario.source.text, scenario.path, scenario.source.folder,
+                   scenario.source.options};
+  question.base.options.left_out = {"parallel.data"};
   question.grid = make_grid({axis});
   question.metrics = {"tokens_per_s", "mfu"};
   question.program = version;

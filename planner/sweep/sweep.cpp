@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/sweep/sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
 
+#include "models/base/too_large.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
 #include "planner/forecast/step_power.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/step/event_report.hpp"
+#include "planner/study/study_of.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
@@ -68,18 +72,34 @@ std::string axes_json(const SweepGrid& grid) {
 
 SweepHeader header_of(const SweepQuestion& question, std::int64_t size, ScenarioFamily& family) {
   const std::string scenario = family.family_identity();
-  SweepHeader header{{"schema", "sweep/1"},
-                     {"foretrain_version", version},
-                     {"program", question.program},
-                     {"scenario", scenario},
-                     {"engine", std::string(name_of(question.engine))},
-                     {"axes", axes_json(question.grid)},
-                     {"metrics", Json(question.metrics).dump()},
-                     {"points", std::to_string(size)}};
+  SweepHeader header{
+      {"schema", "sweep/1"},
+      {"foretrain_version", version},
+      {"program", question.program},
+      {"scenario", scenario},
+      {"engine", std::string(family.work() == Work::training ? name_of(question.engine)
+                                                             : name_of(family.work()))},
+      {"axes", axes_json(question.grid)},
+      {"metrics", Json(question.metrics).dump()},
+      {"points", std::to_string(size)}};
   std::string all;
   for (const auto& [name, value] : header) all.append(name).append("=").append(value).append("\n");
   header.emplace_back("identity", sha256_hex(all));
   return header;
+}
+
+/// What is kept of each point, settled in the question.
+SweepMetrics metrics_of(SweepQuestion& question, Work work) {
+  if (question.metrics.empty()) question.metrics = default_metrics(work);
+  return work == Work::training ? SweepMetrics(question.metrics)
+                                : SweepMetrics(question.metrics, work);
+}
+
+void refuse(const std::vector<Infeasible>& reasons, SweepRow& row) {
+  if (reasons.empty()) return;
+  row.status = PointStatus::infeasible;
+  row.rule = joined(reasons, [](const Infeasible& reason) { return reason.rule; });
+  row.reason = joined(reasons, [](const Infeasible& reason) { return reason.message; });
 }
 
 }  // namespace
@@ -87,8 +107,11 @@ SweepHeader header_of(const SweepQuestion& question, std::int64_t size, Scenario
 Sweep::Sweep(SweepQuestion question)
     : question_(std::move(question)),
       size_(question_.grid.size()),
-      metrics_(question_.metrics),
-      family_(question_.base, question_.grid.family_keys()) {
+      family_(question_.base, question_.grid.family_keys()),
+      metrics_(metrics_of(question_, family_.work())) {
+  if (family_.work() != Work::training && question_.engine != EngineKind::closed_form)
+    throw UsageError(fmt::format("--engine is for training; {} has one of its own: leave it out",
+                                 name_of(family_.work())));
   if (question_.engine == EngineKind::event && plug_in_file("foretrain_simgrid.so").empty())
     throw UsageError(
         "--engine event plays on SimGrid, and this foretrain has no foretrain_simgrid.so; "
@@ -119,16 +142,41 @@ SweepRow Sweep::forecast(std::int64_t point) {
     row.reason = joined(member.errors, [](const std::string& error) { return error; });
     return row;
   }
+  if (family_.work() != Work::training) {
+    forecast_study(row);
+    return row;
+  }
   const Prediction prediction =
       predict(family_.job(), question_.engine, asks_power(question_.metrics));
   row.metrics = metrics_.of(prediction);
-  if (!prediction.feasible()) {
-    row.status = PointStatus::infeasible;
-    row.rule = joined(prediction.reasons, [](const Infeasible& reason) { return reason.rule; });
-    row.reason =
-        joined(prediction.reasons, [](const Infeasible& reason) { return reason.message; });
-  }
+  refuse(prediction.reasons, row);
   return row;
+}
+
+/// Read anew: what such a forecast takes is far longer.
+Scenario Sweep::scenario_at(std::int64_t point) const {
+  LoadOptions options = question_.base.options;
+  const std::vector<std::string> keys = question_.grid.keys();
+  const std::vector<std::string> values = values_of(point);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    options.overrides.push_back(keys[i] + "=" + values[i]);
+  return load_scenario_text(question_.base.text, question_.base.name, question_.base.folder,
+                            options);
+}
+
+void Sweep::forecast_study(SweepRow& row) const {
+  try {
+    const Study study = study_of(scenario_at(row.point));
+    row.metrics = metrics_.of(study);
+    refuse(study.reasons, row);
+  } catch (const ScenarioError& error) {
+    row.status = PointStatus::invalid;
+    row.reason = error.diagnostics().front().message;
+  } catch (const TooLarge& error) {
+    row.status = PointStatus::infeasible;
+    row.rule = "too-large";
+    row.reason = error.what();
+  }
 }
 
 }  // namespace foretrain

@@ -19,7 +19,7 @@ struct SweepQuestion {
   FamilyBase base;
   SweepGrid grid;
   EngineKind engine = EngineKind::closed_form;
-  std::vector<std::string> metrics = default_metrics();
+  std::vector<std::string> metrics{};  ///< empty: default_metrics()
   std::string program;  ///< version and build: results of two programs are never mixed
 };
 
@@ -42,10 +42,13 @@ class Sweep {
   [[nodiscard]] SweepRow forecast(std::int64_t point);
 
  private:
+  [[nodiscard]] Scenario scenario_at(std::int64_t point) const;
+  void forecast_study(SweepRow& row) const;
+
   SweepQuestion question_;
   std::int64_t size_;
-  SweepMetrics metrics_;
   ScenarioFamily family_;
+  SweepMetrics metrics_;
   std::vector<std::size_t> chosen_;
   SweepHeader header_;
 };

@@ -83,11 +83,9 @@ std::vector<SweepChoice> sweep_choices(const Scenario& scenario) {
 SweepQuestion sweep_of_map(const Scenario& scenario, const MapQuestion& map) {
   FORETRAIN_REQUIRE(map.columns.key != map.rows.key);
   SweepQuestion question;
-  question.base = {scenario.source.text,
-                   scenario.path,
-                   scenario.source.folder,
-                   scenario.source.options,
-                   {std::string(data_key)}};
+  question.base = {scenario.source.text, scenario.path, scenario.source.folder,
+                   scenario.source.options};
+  question.base.options.left_out = {std::string(data_key)};
   question.grid = make_grid({axis_text(map.rows), axis_text(map.columns)});
   follow_axes(question.grid, following_of(scenario.job.parallel), {});
   question.metrics = {map.metric};

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 
 #include "planner/answer/quantity.hpp"
 #include "planner/forecast/report_csv.hpp"
@@ -122,8 +124,11 @@ std::vector<HeadFigure> figures_of(const BestPoints& best) {
   std::vector<HeadFigure> figures;
   for (std::size_t m = 0; m < best.metrics.size() && figures.size() < 4; ++m) {
     const std::string& path = best.metrics[m];
-    const auto* number = std::get_if<double>(&best.rows.front()[best.metric_column(m)]);
-    if (number == nullptr || path == "step.low_s" || path == "step.high_s") continue;
+    const SweepCell& cell = best.rows.front()[best.metric_column(m)];
+    std::optional<double> number;
+    if (const auto* real = std::get_if<double>(&cell)) number = *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&cell)) number = static_cast<double>(*whole);
+    if (!number || path == "step.low_s" || path == "step.high_s") continue;
     figures.push_back({short_name(path, best.columns), quantity_text(path, *number)});
   }
   return figures;

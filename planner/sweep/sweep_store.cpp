@@ -274,7 +274,8 @@ std::vector<std::pair<std::string, std::int64_t>> SweepStore::refusals() const {
   return sweep_file::guarded(connection_->file, [&] {
     Statement rows(
         connection_->database.get(),
-        "SELECT status || CASE WHEN rule IS NULL THEN '' ELSE ': ' || rule END AS kind, "
+        "SELECT status || coalesce(': ' || nullif(rule, ''), ': ' || nullif(reason, ''), '') "
+        "AS kind, "
         "count(*) AS number FROM points WHERE status <> 'ok' GROUP BY kind ORDER BY number "
         "DESC, kind");
     std::vector<std::pair<std::string, std::int64_t>> result;

@@ -122,7 +122,8 @@ std::string energy_text(Joules value) {
 
 std::string dollars_text(Dollars value) {
   if (!is_finite(value)) return unknown;
-  return "$" + fixed_text(value.value(), std::abs(value.value()) < 1000.0 ? 2 : 0);
+  const double size = std::abs(value.value());
+  return "$" + fixed_text(value.value(), size < 1.0 && size > 0.0 ? 3 : size < 1000.0 ? 2 : 0);
 }
 
 }  // namespace foretrain

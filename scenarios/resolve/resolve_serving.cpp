@@ -106,6 +106,12 @@ ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
   return plan;
 }
 
+Work work_of(const FieldValues& values) {
+  if (values.has_group("post_training")) return Work::post_training;
+  return values.has_group("serving") && !values.has_group("training") ? Work::serving
+                                                                      : Work::training;
+}
+
 void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diagnostics) {
   if (purpose == Purpose::serving && values.has_group("post_training"))
     report(values, "post_training",
@@ -114,15 +120,18 @@ void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diag
            diagnostics);
   const bool trains = purpose == Purpose::training || purpose == Purpose::steps;
   if (purpose == Purpose::training && values.has_group("post_training"))
-    report(values, "post_training",
-           "the scenario is of post-training, which simulate, plan and diagnose forecast; for its "
-           "trainer alone take post_training out",
-           diagnostics);
+    report(
+        values, "post_training",
+        "the scenario is of post-training, which this command does not know (simulate, fit, plan, "
+        "solve, sweep, compare, report, explain, check and diagnose do); for its trainer alone "
+        "take post_training out",
+        diagnostics);
   if (trains && !values.has_group("training") && values.has_group("serving"))
-    report(values, "serving",
-           "the scenario serves and does not train; type foretrain serve FILE (or fit --serve), "
-           "or add training",
-           diagnostics);
+    report(
+        values, "serving",
+        "the scenario serves and does not train, and this command is of training; type foretrain "
+        "serve FILE, or add training",
+        diagnostics);
   if (purpose == Purpose::serving && !values.has_group("serving"))
     report(values, "serving",
            "the scenario trains and does not serve; type foretrain simulate FILE, or add serving",

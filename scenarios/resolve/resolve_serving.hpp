@@ -15,6 +15,9 @@ namespace foretrain {
 /// others need are reported. @pre the section is written
 [[nodiscard]] ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics);
 
+/// What the sections of a scenario ask for.
+[[nodiscard]] Work work_of(const FieldValues& values);
+
 /// Reports a scenario that lacks the section it is read for, with what to type instead.
 void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diagnostics);
 

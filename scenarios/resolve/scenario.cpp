@@ -264,6 +264,7 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   resolve_serving(values, scenario, context);
   if (values.has_group("post_training"))
     scenario.post_training = post_training_of(values, diagnostics);
+  scenario.work = work_of(values);
   resolve_together(values, scenario.job, diagnostics);
   load_traces(values, scenario, diagnostics);
   scenario.values = resolved_values(values, scenario.job);

@@ -26,6 +26,8 @@ struct ScenarioSource {
 
 /// A scenario after defaults, overrides and catalogs.
 struct Scenario {
+  /// By its sections: of one with `training` and `serving` alone, training.
+  Work work = Work::training;
   Job job;  ///< without `training`, its own keys are as a job has them by default
   std::optional<ServingPlan> serving;             ///< with `serving`
   std::optional<EngineProfile> engine;            ///< of `serving`

@@ -62,18 +62,6 @@ bool lies_under(std::string_view path, std::string_view key) {
          (path.size() == key.size() || path[key.size()] == '.' || path[key.size()] == '[');
 }
 
-void erase_path(YamlNode& node, std::string_view path) {
-  const std::size_t dot = path.find('.');
-  const std::string_view name = path.substr(0, dot);
-  const auto entry = std::find_if(node.entries.begin(), node.entries.end(),
-                                  [&](const YamlEntry& other) { return other.key == name; });
-  if (entry == node.entries.end()) return;
-  if (dot == std::string_view::npos)
-    node.entries.erase(entry);
-  else
-    erase_path(entry->value, path.substr(dot + 1));
-}
-
 /// The value at the end of a document of one setting.
 const YamlNode& innermost(const YamlNode& document, std::string_view path) {
   const YamlNode* node = &document;
@@ -129,7 +117,6 @@ ScenarioFamily::ScenarioFamily(FamilyBase base, std::vector<FamilyKey> keys)
   diagnostics.throw_if_any();
   root_ = std::move(composed.root);
   for (const SourceFile& file : composed.files) files_read_.insert(file.path);
-  for (const std::string& path : base_.left_out) erase_path(root_, path);
   read_values();
   check_first();
   if (!patchable_) return;
@@ -205,8 +192,9 @@ void ScenarioFamily::check_first() {
                      [&](const FamilyKey& key) { return lies_under(item.path, key.path); }))
       fatal.add(item);
   fatal.throw_if_any();
-  check_purpose(values_, Purpose::training, fatal);
+  check_purpose(values_, base_.options.purpose, fatal);
   fatal.throw_if_any();
+  work_ = work_of(values_);
   patchable_ = diagnostics.empty();
   current_ = first;
   for (const FieldValue& value : values_.all()) set_line(value.path, &value);

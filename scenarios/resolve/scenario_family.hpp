@@ -22,7 +22,6 @@ struct FamilyBase {
   std::string name;              ///< stands for the file in messages
   std::filesystem::path folder;  ///< relative paths start here
   LoadOptions options;
-  std::vector<std::string> left_out;  ///< keys that count as not written, after the overrides
 };
 
 /// A key that differs between members, and its values as for --set.
@@ -64,6 +63,9 @@ class ScenarioFamily {
   /// Of the member that was resolved last. @pre it has no errors
   [[nodiscard]] const Job& job() const { return job_; }
 
+  /// What its first member asks to be forecast.
+  [[nodiscard]] Work work() const { return work_; }
+
   /// Every file that was read for a member so far: the scenario, its bases, catalog files.
   [[nodiscard]] const std::set<std::string>& files_read() const { return files_read_; }
 
@@ -95,7 +97,8 @@ class ScenarioFamily {
   std::vector<FamilyKey> keys_;
   YamlNode root_;                                ///< base with its overrides
   std::vector<std::vector<KeyValue>> settings_;  ///< by key, then value
-  bool patchable_ = true;                        ///< the first member reads without an error
+  Work work_ = Work::training;
+  bool patchable_ = true;  ///< the first member reads without an error
 
   FieldValues values_;                ///< of the patched member
   std::vector<std::size_t> current_;  ///< its choice

@@ -157,6 +157,18 @@ std::string override_refusal(const std::string& path, const FieldTable& table) {
   return {};
 }
 
+void erase_path(YamlNode& node, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view name = path.substr(0, dot);
+  const auto entry = std::find_if(node.entries.begin(), node.entries.end(),
+                                  [&](const YamlEntry& other) { return other.key == name; });
+  if (entry == node.entries.end()) return;
+  if (dot == std::string_view::npos)
+    node.entries.erase(entry);
+  else
+    erase_path(entry->value, path.substr(dot + 1));
+}
+
 }  // namespace
 
 YamlNode merge_documents(YamlNode base, YamlNode over, const FieldTable& table,
@@ -234,6 +246,7 @@ ComposedDocument compose_scenario(const std::string& text, const std::string& na
       document.root =
           merge_documents(std::move(document.root), std::move(*over), scenario_fields());
   }
+  for (const std::string& path : options.left_out) erase_path(document.root, path);
   return document;
 }
 

@@ -23,7 +23,8 @@ struct ComposedDocument {
 /// Longest chain of `extends`.
 inline constexpr int extends_depth = 8;
 
-/// Folds `text`, the bases that it extends, and `options.overrides` into one document.
+/// Folds `text`, the bases that it extends, and `options.overrides` into one document,
+/// without `options.left_out`.
 /// `name` stands for the file in messages; `folder` is where it lies. Bases must lie in `folder`,
 /// in a folder below it, below `options.root`, or in one of `options.catalogs`, also after
 /// following symbolic links.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
+
 namespace foretrain {
 
 /// One resolved value, as `foretrain show` lists it.
@@ -22,6 +24,11 @@ struct SourceFile {
   std::string sha256;  ///< of its bytes, hex
 };
 
+/// What a scenario asks to be forecast.
+enum class Work { training, serving, post_training };
+FORETRAIN_ENUM_NAMES(Work, {Work::training, "training"}, {Work::serving, "serving"},
+                     {Work::post_training, "post-training"});
+
 /// What a scenario is read for: it must have that section. `steps` takes training as well as
 /// post-training, which commands that know training alone refuse.
 enum class Purpose { training, serving, steps, any };
@@ -31,6 +38,7 @@ struct LoadOptions {
   std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
   std::filesystem::path root = {};  ///< `extends` may lead anywhere below it; empty: see below
   Purpose purpose = Purpose::training;
+  std::vector<std::string> left_out{};  ///< keys that count as not written, after the overrides
 };
 
 }  // namespace foretrain

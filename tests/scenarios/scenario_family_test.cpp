@@ -35,7 +35,9 @@ stack: megatron-core
 )";
 
 FamilyBase base_of(std::string scenario, std::vector<std::string> left_out = {}) {
-  return {std::move(scenario), "family.yaml", scenarios_folder, {}, std::move(left_out)};
+  LoadOptions options;
+  options.left_out = std::move(left_out);
+  return {std::move(scenario), "family.yaml", scenarios_folder, std::move(options)};
 }
 
 std::vector<std::string> loaded_errors(const std::vector<std::string>& settings, Job& job) {

@@ -11,6 +11,7 @@
 #include "planner/check/check.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
+#include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/budget.hpp"
@@ -83,7 +84,8 @@ CheckedScenario check_file(const std::string& file, const CheckOptions& options,
   try {
     ScenarioOptions scenario = options.scenario;
     scenario.file = file;
-    Report report = evaluate(read_scenario(scenario), AttentionFlops::full, engine);
+    Report report = evaluate(read_scenario(scenario, Purpose::any), AttentionFlops::full, engine,
+                             &Interruption::noted());
     report.budget = judge_budget(report);
     return check_scenario(file, std::move(report), read_baseline(file, options.update),
                           options.tolerance);
@@ -138,8 +140,10 @@ int run_check(const CheckOptions& options) {
     throw UsageError(fmt::format("--tolerance is a share from 0 to below 1, such as 0.001, not {}",
                                  options.tolerance));
   const EngineKind engine = fast_engine_value(options.engine);
+  const Interruption guard;
   std::vector<CheckedScenario> all;
   for (const std::string& file : scenario_files(options.paths)) {
+    if (Interruption::noted()) return Interruption::exit_code();
     all.push_back(check_file(file, options, engine));
     if (options.update) update(all.back());
   }

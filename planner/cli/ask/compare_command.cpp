@@ -30,6 +30,12 @@ struct CompareOptions {
 /// A side by the engine that was asked for; nothing when Ctrl-C ended its run on the fabric.
 std::optional<Report> report_of(const Scenario& side, AttentionFlops convention,
                                 EngineKind engine) {
+  if (side.work != Work::training) {
+    require_own_engine(side, engine);
+    const Interruption guard;
+    Report report = evaluate(side, convention, EngineKind::closed_form, &Interruption::noted());
+    return report.study->stopped ? std::nullopt : std::optional(std::move(report));
+  }
   if (engine != EngineKind::event) return evaluate(side, convention, engine);
   EventSimulation played = simulate_events(side, convention, {}, {});
   if (played.interrupted) return std::nullopt;

@@ -76,8 +76,11 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
     throw UsageError(
         "--link is about the quantity link: foretrain explain SCENARIO link --link NAME");
   if (options.quantity == "link") return explain_links(options, convention);
+  const Interruption guard;
   const Report report =
-      evaluate(read_scenario(options.source), convention, fast_engine_value(options.engine));
+      evaluate(read_scenario(options.source, has_claim ? Purpose::training : Purpose::any),
+               convention, fast_engine_value(options.engine), &Interruption::noted());
+  if (Interruption::noted()) return Interruption::exit_code();
   if (has_claim) return explain_claim(report, options, convention);
   const std::string source = source_words(options.source);
   if (options.quantity.empty())

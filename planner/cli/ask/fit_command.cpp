@@ -13,8 +13,11 @@
 #include "planner/forecast/fit.hpp"
 #include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/serving_fit.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
+#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -52,13 +55,18 @@ void draw(const FitReport& report, const std::string& file) {
   write_file(file, memory_svg(*report.memory, report.scenario.job.name));
 }
 
-/// Memory of the scenario's deployment instead of its training.
-int fit_serving(const FitOptions& options) {
+void refuse_training_views(const FitOptions& options) {
   if (options.source.imports() || options.stage || options.rank || options.timeline ||
       !options.svg.empty())
-    throw UsageError("fit --serve takes a scenario with --set, --json and --out alone");
-  const ServingFit report =
-      judge_serving_fit(read_scenario(options.source.scenario, Purpose::serving));
+    throw UsageError(
+        "fit of a scenario that serves or post-trains takes --set, --json, --markdown, --html and "
+        "--out alone");
+}
+
+/// Memory of the scenario's deployment.
+int fit_serving(const FitOptions& options, const Scenario& scenario) {
+  refuse_training_views(options);
+  const ServingFit report = judge_serving_fit(scenario);
   const int delivered = deliver_answer(
       options.output, {"memory of serving", [&] { return serving_fit_json(report); }},
       [&] { return serving_fit_answer(report); });
@@ -66,9 +74,7 @@ int fit_serving(const FitOptions& options) {
   return report.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
 }
 
-int fit(const FitOptions& options) {
-  if (options.serve) return fit_serving(options);
-  const Scenario scenario = read_scenario(options.source);
+int fit_training(const FitOptions& options, const Scenario& scenario) {
   const FitView view{chosen_stage(scenario.job.parallel, options), options.timeline, options.rank};
   const FitReport report = judge_fit(scenario);
   if (!options.svg.empty()) draw(report, options.svg);
@@ -83,6 +89,49 @@ int fit(const FitOptions& options) {
     if (report.memory) write_diagnostic("infeasible: " + memory_verdict(*report.memory));
   }
   return exit_infeasible;
+}
+
+/// The trainer, and the engine that generates.
+int fit_post_training(const FitOptions& options, const Scenario& scenario) {
+  refuse_training_views(options);
+  const FitReport trainer = judge_fit(scenario);
+  const ServingFit engine = judge_serving_fit(scenario, ready_rollout(scenario));
+  const auto tree = [&] {
+    return dump({{"schema", "post-training-memory/1"},
+                 {"foretrain_version", version},
+                 {"name", scenario.job.name},
+                 {"trainer", Json::parse(fit_json(trainer, {}))},
+                 {"engine", Json::parse(serving_fit_json(engine))}});
+  };
+  const int delivered = deliver_answer(options.output, {"memory of post-training", tree}, [&] {
+    Answer answer = fit_answer(trainer, {}, "");
+    Answer rollout = serving_fit_answer(engine);
+    for (HeadFigure& figure : rollout.head.figures) {
+      figure.label = "Engine";
+      answer.head.figures.push_back(std::move(figure));
+    }
+    if (!engine.reasons.empty()) {
+      answer.head.verdict = Verdict::no;
+      answer.head.words = "ENGINE CANNOT RUN";
+    }
+    answer.head.next = "foretrain simulate " + source_words(options.source);
+    for (AnswerSection& section : rollout.sections) {
+      section.title = "Engine that generates, " + section.title;
+      answer.add(std::move(section));
+    }
+    return answer;
+  });
+  if (delivered != exit_ok) return delivered;
+  return engine.reasons.empty() && trainer.memory && trainer.memory->fits() ? int{exit_ok}
+                                                                            : int{exit_infeasible};
+}
+
+int fit(const FitOptions& options) {
+  const Scenario scenario =
+      read_scenario(options.source, options.serve ? Purpose::serving : Purpose::any);
+  if (options.serve || scenario.work == Work::serving) return fit_serving(options, scenario);
+  if (scenario.work == Work::post_training) return fit_post_training(options, scenario);
+  return fit_training(options, scenario);
 }
 
 }  // namespace
@@ -102,7 +151,7 @@ Command add_fit_command(CLI::App& program) {
   app->add_flag("--timeline", options->timeline,
                 "Show the memory timeline of the stage over a step");
   app->add_flag("--serve", options->serve,
-                "Memory of the scenario's `serving`: weights, cache, what concurrency fits");
+                "Memory of `serving`, of a scenario that also trains: weights, cache, concurrency");
   app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
       ->type_name("FILE");
   add_answer_output(*app, options->output, "schema memory/1 (with --serve serving-memory/1)",

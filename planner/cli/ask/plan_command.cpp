@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "planner/cli/ask/serving_search_run.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/machine_options.hpp"
@@ -91,13 +92,27 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
   return report;
 }
 
+/// Options that only the search for plans of training knows.
+void refuse_training_options(const PlanOptions& options, Work work, const char* machines) {
+  if (!options.emit.empty() || options.output.csv)
+    throw UsageError(
+        fmt::format("of {} only text, --json, --markdown and --html are available", name_of(work)));
+  if (!options.gpus.empty()) throw UsageError(std::string("--gpus: ") + machines);
+}
+
+/// Of serving: the fewest GPUs that keep its goals; without goals, latency against throughput.
+int plan_serving(const PlanOptions& options, const Scenario& scenario) {
+  refuse_training_options(options, scenario.work,
+                          "plans of serving look for the fewest by themselves");
+  return show_serving_search(
+      scenario, scenario.serving->goals.any() ? ServingQuestion::fewest : ServingQuestion::pareto,
+      options.output);
+}
+
 /// Of post-training: which GPUs generate and which train.
 int plan_splits(const PlanOptions& options, const Scenario& scenario) {
-  if (!options.emit.empty() || options.output.csv)
-    throw UsageError("for post-training only text, --json, --markdown and --html are available");
-  if (!options.gpus.empty())
-    throw UsageError(
-        "--gpus: plans of post-training divide the scenario's hosts; set cluster.hosts");
+  refuse_training_options(options, scenario.work,
+                          "plans of post-training divide the scenario's hosts; set cluster.hosts");
   const Interruption guard;
   const PostTrainingSearch search = search_splits(scenario, true, &Interruption::noted());
   const int delivered = deliver_answer(
@@ -113,8 +128,9 @@ int run_plan(PlanOptions options) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
-  const Scenario scenario = read_scenario(options.scenario, Purpose::steps);
-  if (scenario.post_training) return plan_splits(options, scenario);
+  const Scenario scenario = read_scenario(options.scenario, Purpose::any);
+  if (scenario.work == Work::serving) return plan_serving(options, scenario);
+  if (scenario.work == Work::post_training) return plan_splits(options, scenario);
   const SearchSpace space = space_of(options, scenario);
   search.limits = limits_of(options, scenario.job);
   const PlanReport report = searched(options, scenario, space, search);

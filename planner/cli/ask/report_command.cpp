@@ -39,6 +39,10 @@ std::optional<PlanReport> searched(const ReportOptions& options, const Scenario&
       throw UsageError("--gpus lists the machines of a search; ask for one with --plans N");
     return std::nullopt;
   }
+  if (scenario.work != Work::training)
+    throw UsageError(
+        fmt::format("--plans searches plans of training; for {} type foretrain plan {}",
+                    name_of(scenario.work), scenario.path));
   PlanOptions plan_options;
   plan_options.top = options.plans;
   plan_options.gpus = options.gpus;
@@ -58,8 +62,13 @@ int report(const ReportOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const EngineKind engine = fast_engine_value(options.engine);
   ReportPage page;
-  for (const Scenario& scenario : read_sides(options.files, options.scenario))
-    page.sides.push_back(page_side(evaluate(scenario, convention, engine)));
+  {
+    const Interruption guard;
+    for (const Scenario& scenario : read_sides(options.files, options.scenario))
+      page.sides.push_back(
+          page_side(evaluate(scenario, convention, engine, &Interruption::noted())));
+  }
+  if (Interruption::noted()) return Interruption::exit_code();
   for (const PageSide& side : page.sides)
     if (!side.not_drawn.empty()) write_diagnostic("no picture of the step: " + side.not_drawn);
   page.plans = searched(options, page.sides.front().report.scenario);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "planner/cli/answer_output.hpp"
+#include "planner/cli/ask/serving_search_run.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/serving/serving_search.hpp"
@@ -37,28 +38,6 @@ int show_serving(const ServeOptions& options, const Scenario& scenario) {
   return report.ready.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
 }
 
-int show_search(const ServeOptions& options, const Scenario& scenario) {
-  if (options.fewest && !scenario.serving->goals.any())
-    throw UsageError(
-        "--fewest needs goals: --set serving.goals.ttft=\"1 s\" --set serving.goals.tpot=\"30 "
-        "ms\"");
-  const Interruption guard;
-  const ServingSearch search = options.fewest ? fewest_gpus(scenario, &Interruption::noted())
-                                              : serving_pareto(scenario, &Interruption::noted());
-  const int delivered = deliver_answer(
-      options.output,
-      {"serving",
-       [&] { return serving_search_json(scenario, search, options.fewest ? "fewest" : "pareto"); }},
-      [&] {
-        return options.fewest ? fewest_answer(scenario, search) : pareto_answer(scenario, search);
-      });
-  if (delivered != exit_ok) return delivered;
-  if (search.stopped) return Interruption::exit_code();
-  const bool found =
-      !search.points.empty() && (options.pareto || search.points.front().keeps_goals);
-  return found ? int{exit_ok} : int{exit_infeasible};
-}
-
 int run_serve(const ServeOptions& options) {
   if (options.fewest && options.pareto)
     throw UsageError("--fewest and --pareto exclude each other");
@@ -66,10 +45,34 @@ int run_serve(const ServeOptions& options) {
   if (options.output.csv && search)
     throw UsageError("--csv lists the requests of one deployment: leave --fewest and --pareto out");
   const Scenario scenario = read_serving(options);
-  return search ? show_search(options, scenario) : show_serving(options, scenario);
+  if (!search) return show_serving(options, scenario);
+  return show_serving_search(
+      scenario, options.fewest ? ServingQuestion::fewest : ServingQuestion::pareto, options.output);
 }
 
 }  // namespace
+
+int show_serving_search(const Scenario& scenario, ServingQuestion question,
+                        const AnswerOutput& output) {
+  const bool fewest = question == ServingQuestion::fewest;
+  if (fewest && !scenario.serving->goals.any())
+    throw UsageError(
+        "--fewest needs goals: --set serving.goals.ttft=\"1 s\" --set serving.goals.tpot=\"30 "
+        "ms\"");
+  const Interruption guard;
+  const ServingSearch search = fewest ? fewest_gpus(scenario, &Interruption::noted())
+                                      : serving_pareto(scenario, &Interruption::noted());
+  const AnswerForms forms{
+      "serving",
+      [&] { return serving_search_json(scenario, search, fewest ? "fewest" : "pareto"); }};
+  const int delivered = deliver_answer(output, forms, [&] {
+    return fewest ? fewest_answer(scenario, search) : pareto_answer(scenario, search);
+  });
+  if (delivered != exit_ok) return delivered;
+  if (search.stopped) return Interruption::exit_code();
+  const bool found = !search.points.empty() && (!fewest || search.points.front().keeps_goals);
+  return found ? int{exit_ok} : int{exit_infeasible};
+}
 
 Command add_serve_command(CLI::App& program) {
   const auto options = std::make_shared<ServeOptions>();

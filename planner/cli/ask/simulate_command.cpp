@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,7 +19,6 @@
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/report_page.hpp"
-#include "planner/post_training/post_training_study.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -60,7 +61,8 @@ int print(const Report& report, const Played& played, const SimulateOptions& opt
     chart = make_step_views(report, *played.path, options.views, output.style(), played.counters);
   else if (options.views.wanted())
     write_diagnostic("no chart and no trace: the plan cannot run");
-  const AnswerForms forms{"forecast", [&] { return report_json(report); },
+  const AnswerForms forms{"forecast",
+                          [&] { return report.study ? report.study->json : report_json(report); },
                           [&] { return report_csv({report}); },
                           [&] {
                             return page_html({{page_side(report)}, std::nullopt});
@@ -148,16 +150,18 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
   return finish(event.report, played, options);
 }
 
-/// A step of generation and training, in place of training alone.
-int simulate_post_training(const SimulateOptions& options, const Scenario& scenario) {
+/// Requests that are served, or a step of generation and training, in place of training alone.
+int simulate_study(const SimulateOptions& options, const Scenario& scenario) {
   if (options.output.csv || options.views.wanted())
-    throw UsageError("for post-training only text, --json, --markdown and --html are available");
-  const PostTrainingReport report = study_post_training(scenario);
-  const int delivered =
-      deliver_answer(options.output, {"forecast", [&] { return post_training_json(report); }},
-                     [&] { return post_training_answer(report); });
-  if (delivered != exit_ok) return delivered;
-  return report.forecast.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
+    throw UsageError(fmt::format(
+        "of {} only text, --json, --markdown and --html are available{}", name_of(scenario.work),
+        scenario.work == Work::serving ? "; foretrain serve FILE --csv has a row per request"
+                                       : ""));
+  const Interruption guard;
+  Report report =
+      evaluate(scenario, AttentionFlops::full, EngineKind::closed_form, &Interruption::noted());
+  const int said = finish(report, {}, options);
+  return report.study->stopped ? Interruption::exit_code() : said;
 }
 
 int simulate(const SimulateOptions& options, EngineKind engine) {
@@ -168,8 +172,8 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
         "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: "
         "the others "
         "have no links");
-  Scenario scenario = read_scenario(options.source, Purpose::steps);
-  if (scenario.post_training) return simulate_post_training(options, scenario);
+  Scenario scenario = read_scenario(options.source, Purpose::any);
+  if (scenario.work != Work::training) return simulate_study(options, scenario);
   Report report = evaluate(std::move(scenario), convention, engine);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }

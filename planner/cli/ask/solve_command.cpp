@@ -4,6 +4,8 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
@@ -31,6 +33,10 @@ struct SolveCommandOptions {
   std::string against;
   std::string wait;
   std::string deadlines;
+  std::string ttft;
+  std::string tpot;
+  std::string requests;
+  std::string step;
   AnswerOutput output;
   std::optional<int> most_gpus;
   std::optional<double> time_limit;
@@ -60,6 +66,11 @@ void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
   only_for("--wait", !options.wait.empty(), {hosts});
   only_for("--deadlines", !options.deadlines.empty(), {hosts});
   only_for("--time-limit", options.time_limit.has_value(), {gpus});
+  for (const auto& [option, text] :
+       {std::pair{"--ttft", &options.ttft}, std::pair{"--tpot", &options.tpot}})
+    only_for(option, !text->empty(), {gpus, rate});
+  only_for("--requests", !options.requests.empty(), {gpus});
+  only_for("--step", !options.step.empty(), {gpus});
   only_for("--search", options.search, {price, bandwidth, batch, headroom});
 }
 
@@ -104,12 +115,88 @@ Scenario searched(Scenario scenario, const SolveCommandOptions& options) {
   return std::move(best->scenario);
 }
 
+/// "P90 <= 1 s" or "1 s" as settings of serving.goals.
+void add_goal(const char* option, const char* key, const std::string& text,
+              std::vector<std::string>& settings) {
+  if (text.empty()) return;
+  std::string_view limit = text;
+  if (const std::size_t at = limit.find("<="); at != limit.npos) {
+    std::string_view percentile = limit.substr(0, at);
+    limit.remove_prefix(at + 2);
+    while (percentile.ends_with(' ')) percentile.remove_suffix(1);
+    if (!percentile.starts_with('P') || percentile.size() < 2)
+      throw UsageError(std::string(option) + " takes a goal like \"P90 <= 1 s\" or \"1 s\"");
+    const std::string wanted = "serving.goals.percentile=" + std::string(percentile.substr(1));
+    for (const std::string& other : settings)
+      if (other.starts_with("serving.goals.percentile=") && other != wanted)
+        throw UsageError("--ttft and --tpot hold for the same percentile of requests");
+    settings.push_back(wanted);
+  }
+  while (limit.starts_with(' ')) limit.remove_prefix(1);
+  settings.push_back(std::string(key) + "=" + std::string(limit));
+}
+
+/// Goals and load that options give, as settings.
+std::vector<std::string> serving_settings(const SolveCommandOptions& options) {
+  std::vector<std::string> settings;
+  add_goal("--ttft", "serving.goals.ttft", options.ttft, settings);
+  add_goal("--tpot", "serving.goals.tpot", options.tpot, settings);
+  if (!options.requests.empty()) {
+    settings.emplace_back("serving.requests.arrivals=poisson");
+    settings.push_back("serving.requests.rate=" + options.requests);
+  }
+  return settings;
+}
+
+/// Of a scenario that serves.
+SolveAnswer serving_answer_of(const Scenario& scenario, SolveFor question) {
+  if (question != SolveFor::gpus && question != SolveFor::rate)
+    throw UsageError(fmt::format("solve {} is for training; of serving ask for gpus or rate",
+                                 name_of(question)));
+  if (!scenario.serving->goals.any())
+    throw UsageError(fmt::format(
+        "solve {} needs goals: --ttft \"P90 <= 1 s\", --tpot \"30 ms\", or serving.goals",
+        name_of(question)));
+  const Interruption interruption;
+  return question == SolveFor::gpus ? fewest_serving_gpus(scenario, &Interruption::noted())
+                                    : most_requests(scenario, &Interruption::noted());
+}
+
+SolveAnswer post_training_answer_of(const SolveCommandOptions& options, const Scenario& scenario,
+                                    SolveFor question) {
+  if (question != SolveFor::gpus || options.step.empty())
+    throw UsageError(
+        "of post-training solve answers gpus: foretrain solve FILE gpus --step \"60 s\"");
+  const Interruption interruption;
+  return fewest_post_training_gpus(scenario, duration_value("--step", options.step),
+                                   options.most_gpus.value_or(0), &Interruption::noted());
+}
+
+/// Questions of training have options that others have not, and the reverse.
+void refuse_others(const SolveCommandOptions& options, Work work) {
+  const bool serving = !options.ttft.empty() || !options.tpot.empty() || !options.requests.empty();
+  if (work != Work::serving && serving)
+    throw UsageError("--ttft, --tpot and --requests are for scenarios that serve");
+  if (work != Work::post_training && !options.step.empty())
+    throw UsageError("--step is for scenarios of post-training");
+  const bool training = !options.deadline.empty() || !options.budget.empty() ||
+                        options.room.given() || options.search || options.time_limit;
+  if (work != Work::training && training)
+    throw UsageError(
+        "--deadline, --budget, --headroom, --max-memory-share, --search and --time-limit are for "
+        "scenarios that train");
+}
+
 SolveAnswer answer_of(const SolveCommandOptions& options) {
   const auto question = option_value<SolveFor>("QUESTION", options.question);
   refuse_unused(options, question);
+  const Scenario read = read_scenario(options.scenario, Purpose::any);
+  refuse_others(options, read.work);
+  if (read.work == Work::serving) return serving_answer_of(read, question);
+  if (read.work == Work::post_training) return post_training_answer_of(options, read, question);
   if (question == SolveFor::price && options.against.empty())
     throw UsageError("solve price needs --against OTHER.yaml: the cluster whose price is sought");
-  const Scenario scenario = searched(read_scenario(options.scenario), options);
+  const Scenario scenario = searched(read, options);
   const SolveOptions how = solve_options(options, question, scenario.job);
   switch (question) {
     case SolveFor::gpus: {
@@ -128,6 +215,8 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
       return fitting_change(scenario, how);
     case SolveFor::batch:
       return batch_growth(scenario, how);
+    case SolveFor::rate:
+      throw UsageError("solve rate is for scenarios that serve");
     case SolveFor::price:
     case SolveFor::hosts:
       break;
@@ -155,7 +244,9 @@ int solve_hosts(const SolveCommandOptions& options) {
   return show_hosts(wanted);
 }
 
-int run_solve(const SolveCommandOptions& options) {
+int run_solve(SolveCommandOptions options) {
+  for (std::string& setting : serving_settings(options))
+    options.scenario.overrides.push_back(std::move(setting));
   if (options.question == name_of(SolveFor::hosts)) return solve_hosts(options);
   const SolveAnswer answer = answer_of(options);
   const int delivered =
@@ -189,6 +280,16 @@ void add_options(CLI::App& app, SolveCommandOptions& options) {
       ->type_name("SHARE");
   app.add_option("--against", options.against, "price: scenario on the other cluster")
       ->type_name("SCENARIO");
+  app.add_option("--ttft", options.ttft,
+                 "gpus and rate of serving: time to the first token to keep, \"P90 <= 1 s\"")
+      ->type_name("GOAL");
+  app.add_option("--tpot", options.tpot,
+                 "gpus and rate of serving: time per output token to keep, \"30 ms\"")
+      ->type_name("GOAL");
+  app.add_option("--requests", options.requests, "gpus of serving: load, \"2000 per min\"")
+      ->type_name("RATE");
+  app.add_option("--step", options.step, "gpus of post-training: longest step, \"60 s\"")
+      ->type_name("TIME");
   app.add_option("--wait", options.wait,
                  "hosts: wait to keep, \"P90 <= 4 h\" or \"CLASS mean <= 30 min\"")
       ->type_name("GOAL");
@@ -210,14 +311,16 @@ Command add_solve_command(CLI::App& program) {
       ->required()
       ->type_name("SCENARIO");
   app->add_option("question", options->question,
-                  "gpus, model, sequence, bandwidth, headroom, change, price, batch or hosts")
+                  "gpus, rate, model, sequence, bandwidth, headroom, change, price, batch or hosts")
       ->required()
       ->type_name("QUESTION");
   add_options(*app, *options);
   add_scenario_options(*app, options->scenario);
   app->footer(
       "Questions:\n"
-      "  gpus       fewest GPUs that keep a deadline, whatever the plan\n"
+      "  gpus       fewest GPUs that keep a deadline, whatever the plan; of serving those that\n"
+      "             keep TTFT and TPOT, of post-training those that keep a step\n"
+      "  rate       most requests per second under which a deployment keeps TTFT and TPOT\n"
       "  model      largest model of this shape that fits into the machine\n"
       "  sequence   longest sequence that fits\n"
       "  bandwidth  rate between hosts from which communication stops being exposed\n"
@@ -228,6 +331,11 @@ Command add_solve_command(CLI::App& program) {
       "  hosts      fewest hosts on which the jobs of a cluster file keep a wait or deadlines\n"
       "Examples:\n"
       "  foretrain solve run.yaml gpus --deadline \"30 days\"\n"
+      "  foretrain solve chat.yaml gpus --requests \"2000 per min\" --ttft \"P90 <= 1 s\" --tpot "
+      "\"30 "
+      "ms\"\n"
+      "  foretrain solve chat.yaml rate --ttft \"1 s\"\n"
+      "  foretrain solve rl.yaml gpus --step \"60 s\"\n"
       "  foretrain solve run.yaml bandwidth --exposed \"2 %\" --json\n"
       "  foretrain solve h100.yaml price --against a100.yaml --search\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 there is no such value.");

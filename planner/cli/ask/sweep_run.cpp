@@ -85,6 +85,7 @@ int processors() {
 FamilyBase base_of(const ScenarioOptions& options) {
   FamilyBase base;
   base.options = load_options(options);
+  base.options.purpose = Purpose::any;
   if (options.file == "-") {
     base.text = read_standard_input();
     base.name = "<stdin>";
@@ -148,7 +149,7 @@ void let_plan_follow(const SweepOptions& options, SweepQuestion& question, bool 
       write_diagnostic(fmt::format("{} follows {}: {} where that is 1; --set {}=... keeps it",
                                    one.key, one.of, one.alone, one.key));
   if (parallel->find("data") == nullptr || !data_follows(options, question.grid)) return;
-  base.left_out = {"parallel.data"};
+  base.options.left_out = {"parallel.data"};
   if (!tell) return;
   write_diagnostic("parallel.data follows from the machine and the other degrees (the scenario's " +
                    said("data", "") + " is left out); --set parallel.data=... keeps it");
@@ -302,7 +303,7 @@ std::string next_of(const SweepStore& store, const SweepOptions& options, const 
   const ScenarioOptions& scenario = options.scenario;
   if (scenario.file == "-") return "";
   const std::vector<std::string> best = best_settings(store);
-  const bool as_it_is = !best.empty() && sweep.question().base.left_out.empty();
+  const bool as_it_is = !best.empty() && sweep.question().base.options.left_out.empty();
   std::vector<std::string> words{"foretrain", as_it_is ? "simulate" : "plan", scenario.file};
   for (const auto* settings : {&scenario.overrides, &best})
     for (const std::string& setting : *settings)

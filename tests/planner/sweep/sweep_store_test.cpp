@@ -37,7 +37,6 @@ stack: megatron-core
 )",
                  "stored.yaml",
                  fs::path(FORETRAIN_SOURCE_DIR) / "scenarios",
-                 {},
                  {}};
   result.grid = make_grid(axes);
   result.metrics = {"step.time_s", "mfu"};

@@ -39,8 +39,7 @@ operations: {price: 2 USD/GPU-hour}
 
 SweepQuestion question(const std::vector<std::string>& axes) {
   SweepQuestion result;
-  result.base = {
-      sweep_scenario, "swept.yaml", fs::path(FORETRAIN_SOURCE_DIR) / "scenarios", {}, {}};
+  result.base = {sweep_scenario, "swept.yaml", fs::path(FORETRAIN_SOURCE_DIR) / "scenarios", {}};
   result.grid = make_grid(axes);
   result.program = "test";
   return result;

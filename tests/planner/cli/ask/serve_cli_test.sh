@@ -82,11 +82,25 @@ run 3 fit --serve "$chat" --set serving.parallel.tensor=1 --set serving.precisio
 has out "out-of-memory"
 run 2 fit --serve "$chat" --timeline
 
-# Who asks the wrong command is told the right one.
-run 2 simulate "$chat"
+# Every command that forecasts takes what serves; who asks another is told the right one.
+run 0 simulate "$chat" --brief
+has out "TTFT, P90"
+run 0 simulate "$chat" --json
+has out '"schema": "serving/1"'
+run 0 fit "$chat"
+has out "A replica holds"
+run 0 compare "$chat" --set B:serving.parallel.tensor=8
+has out "TPOT, P90"
+run 0 explain "$chat" results.ttft_s.p90
+has out "first token"
+run 0 sweep "$chat" --vary serving.parallel.tensor=4,8 --csv
+has out "results.output_tokens_per_s_per_gpu"
+run 0 solve "$chat" rate --tpot "P90 <= 40 ms"
+has out "requests/s on"
+run 2 solve "$chat" model
+has err "of serving ask for gpus or rate"
+run 2 goodput "$chat"
 has err "foretrain serve FILE"
-run 2 fit "$chat"
-has err "fit --serve"
 run 2 serve "$root/scenarios/llama3-8b-8xh100.yaml"
 has err "foretrain simulate FILE"
 run 0 show "$chat"

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/study/study_of.hpp"
+
+#include "models/base/require.hpp"
+#include "planner/post_training/post_training_study.hpp"
+#include "planner/serving/serving_study.hpp"
+
+namespace foretrain {
+namespace {
+
+Study serving(const Scenario& scenario, const std::atomic<bool>* stop) {
+  const ServingReport report = study_serving(scenario, stop);
+  const bool runs = report.ready.reasons.empty();
+  return {figures_of(serving_rows(), report, runs), report.ready.reasons, serving_answer(report),
+          serving_json(report), report.stopped};
+}
+
+Study post_training(const Scenario& scenario) {
+  const PostTrainingReport report = study_post_training(scenario);
+  const bool runs = report.forecast.reasons.empty();
+  return {figures_of(post_training_figure_rows(), report, runs), report.forecast.reasons,
+          post_training_answer(report), post_training_json(report)};
+}
+
+}  // namespace
+
+Study study_of(const Scenario& scenario, const std::atomic<bool>* stop) {
+  FORETRAIN_REQUIRE(scenario.work != Work::training);
+  return scenario.work == Work::serving ? serving(scenario, stop) : post_training(scenario);
+}
+
+std::vector<StudyFigure> study_figures(Work work) {
+  FORETRAIN_REQUIRE(work != Work::training);
+  return work == Work::serving
+             ? figures_of(serving_rows(), ServingReport{}, false)
+             : figures_of(post_training_figure_rows(), PostTrainingReport{}, false);
+}
+
+}  // namespace foretrain

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenarios that serve or post-train, as commands for all scenarios read them.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "planner/check/check.hpp"
+#include "planner/explain/explain.hpp"
+#include "planner/forecast/budget.hpp"
+#include "planner/page/compare.hpp"
+#include "planner/page/report_page.hpp"
+#include "planner/serving/serving_study.hpp"
+#include "planner/solve/solve.hpp"
+#include "planner/study/study_of.hpp"
+#include "planner/sweep/sweep.hpp"
+#include "planner/text/usage_error.hpp"
+#include "tests/test_text.hpp"
+
+namespace foretrain {
+namespace {
+
+using Settings = std::vector<std::string>;
+const std::filesystem::path folder = std::filesystem::path(FORETRAIN_SOURCE_DIR) / "scenarios";
+
+LoadOptions with(Settings overrides) {
+  LoadOptions options;
+  options.purpose = Purpose::any;
+  options.overrides = std::move(overrides);
+  return options;
+}
+
+/// Two minutes of the chat service.
+Scenario chat(Settings more = {}) {
+  more.insert(more.begin(), {"serving.duration=120 s", "serving.warm_up=10 s"});
+  return load_scenario(folder / "serving/llama3.1-70b-8xh100.yaml", with(std::move(more)));
+}
+
+Scenario grpo(Settings more = {}) {
+  return load_scenario(folder / "post-training/llama3.1-8b-grpo-16xh100.yaml",
+                       with(std::move(more)));
+}
+
+std::optional<double> value_of(const Report& report, const std::string& path) {
+  const StudyFigure* figure = find_figure(report.study.value().figures, path);
+  REQUIRE(figure != nullptr);
+  return figure->value;
+}
+
+}  // namespace
+
+TEST_CASE("every figure of a study stands in its JSON", "[planner][study]") {
+  for (const Scenario& scenario : {chat(), grpo()}) {
+    const Study study = study_of(scenario);
+    const Json tree = Json::parse(study.json);
+    CHECK(ranking(study.figures).band);
+    for (const StudyFigure& figure : study.figures) {
+      CAPTURE(figure.path);
+      CHECK(!figure.label.empty());
+      CHECK(!figure.meaning.empty());
+      const Json* value = find_path(tree, figure.path);
+      const bool of_nothing = figure.path.starts_with("cost.") && !figure.value;
+      REQUIRE((value != nullptr || of_nothing));
+      if (value != nullptr) CHECK(*value == number_or_null(figure.value));
+    }
+  }
+}
+
+TEST_CASE("a deployment that cannot run has reasons and no numbers", "[planner][study]") {
+  const Report report = evaluate(chat({"serving.replicas=100"}));
+  CHECK(!report.prediction.feasible());
+  CHECK(!value_of(report, "results.ttft_s.p90"));
+  CHECK(test::has(explain(report, "results.ttft_s.p90").meaning, "cannot run"));
+}
+
+TEST_CASE("comparisons rank studies of one kind by its number, and no others", "[planner][study]") {
+  const Report two_steps = evaluate(grpo({"parallel.tensor=2"}));
+  const Comparison steps = compare({evaluate(grpo()), two_steps});
+  REQUIRE(!lead_sentences(steps).empty());
+  CHECK(test::has(lead_sentences(steps).front(), "time per sample"));
+  const auto step = std::find_if(steps.figures.begin(), steps.figures.end(),
+                                 [](const auto& figure) { return figure.path == "step.time_s"; });
+  REQUIRE(step != steps.figures.end());
+  CHECK(step->values[1] == value_of(two_steps, "step.time_s"));
+  CHECK(lead_sentences(compare({evaluate(chat()), two_steps})).empty());
+}
+
+TEST_CASE("more output per GPU wins between deployments", "[planner][study]") {
+  const Comparison sides =
+      compare({evaluate(chat()), evaluate(chat({"cluster.hosts=2", "serving.replicas=4"}))});
+  CHECK(test::has(comparison_head(sides).sentence, "B has 49.9 % less GPU time"));
+}
+
+TEST_CASE("budgets and baselines hold for studies", "[planner][study]") {
+  Scenario scenario = chat({"budget=[{metric: results.ttft_s.p90, max: 10 ms}]"});
+  Report report = evaluate(scenario);
+  report.budget = judge_budget(report);
+  REQUIRE(report.budget.size() == 1);
+  CHECK(!report.budget.front().pass);
+  CHECK(report.budget.front().line.max == 0.01);
+  const Baseline agreed = parse_baseline(baseline_json(baseline_of(report)), "a.baseline.json");
+  CHECK(drift(agreed, baseline_of(report), 0.0).empty());
+  const auto moved =
+      drift(agreed, baseline_of(evaluate(chat({"serving.parallel.tensor=8"}))), 0.01);
+  CHECK(std::any_of(moved.begin(), moved.end(),
+                    [](const Drift& one) { return one.path == "results.tpot_s.p90"; }));
+  scenario.job.budget.front().metric = "results.ttft_s.p91";
+  CHECK_THROWS_AS(judge_budget(evaluate(scenario)), ScenarioError);
+}
+
+TEST_CASE("a sweep gives what each of its points gives alone", "[planner][study]") {
+  SweepQuestion question;
+  const Scenario scenario = grpo();
+  question.base = {scenario.source.text, scenario.path, scenario.source.folder,
+                   scenario.source.options};
+  question.grid = make_grid({"parallel.tensor=1,2", "post_training.answers=16,32"});
+  question.base.options.left_out = {"parallel.data"};
+  Sweep sweep{question};
+  REQUIRE(sweep.size() == 4);
+  CHECK(sweep.question().metrics.front() == "samples_per_s");
+  const SweepRow row = sweep.forecast(2);
+  REQUIRE(row.status == PointStatus::ok);
+  const Report alone = evaluate(grpo({"parallel.tensor=2", "post_training.answers=16"}));
+  CHECK(row.metrics.front() == value_of(alone, "samples_per_s"));
+  question.metrics = {"results.ttft_s.p90"};
+  CHECK_THROWS_AS(Sweep{question}, UsageError);
+}
+
+TEST_CASE("pages show what the answers of studies say", "[planner][study]") {
+  ReportPage page;
+  page.sides.push_back(page_side(evaluate(chat())));
+  CHECK(test::has(page_html(page), "time to first token"));
+  CHECK(test::has(page_markdown(page), "KEEPS ITS GOALS"));
+  page.sides.push_back(page_side(evaluate(grpo())));
+  CHECK(test::has(page_html(page), "engine-trainer switch"));
+}
+
+TEST_CASE("the most requests that keep goals do, and a tenth more do not", "[planner][study]") {
+  const SolveAnswer answer = most_requests(chat(), nullptr);
+  REQUIRE(answer.found);
+  const double rate = answer.values.front().number.value();
+  const auto keeps = [&](double factor) {
+    Scenario scenario = chat({"serving.requests.number=6000"});
+    scenario.serving->load.rate = factor * rate;
+    scenario.serving->duration = scenario.serving->warm_up = Seconds{};
+    return study_serving(scenario).keeps_goals();
+  };
+  CHECK(keeps(1.0));
+  CHECK(!keeps(1.1));
+}
+
+TEST_CASE("the fewest GPUs for a step have that step", "[planner][study]") {
+  const SolveAnswer answer = fewest_post_training_gpus(grpo(), Seconds{75.0}, 0, nullptr);
+  REQUIRE(answer.found);
+  CHECK(answer.values.front().number == 16.0);
+  const Report again = evaluate(grpo(answer.settings));
+  CHECK(value_of(again, "step.time_s") == answer.values[1].number);
+  CHECK(!fewest_post_training_gpus(grpo(), Seconds{1.0}, 32, nullptr).found);
+}
+
+}  // namespace foretrain
