@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ enum class DisturbanceKind : std::uint8_t {
   nic_flap,       ///< NIC `target` is down for `lasts` every `period`
   straggler,   ///< GPUs of host `target` compute at `factor` of their rate, give or take `jitter`
   background,  ///< another job sends at `rate` from host `target` to host `to`
-  checkpoint   ///< the job writes its checkpoint to the storage hosts `target` to `to`
+  checkpoint,  ///< the job writes its checkpoint to the storage hosts `target` to `to`
+  input        ///< the job reads a step's input from the storage hosts `target` to `to`
 };
 FORETRAIN_ENUM_NAMES(DisturbanceKind, {DisturbanceKind::link_down, "link-down"},
                      {DisturbanceKind::link_degraded, "link-degraded"},
@@ -37,23 +39,25 @@ FORETRAIN_ENUM_NAMES(DisturbanceKind, {DisturbanceKind::link_down, "link-down"},
                      {DisturbanceKind::nic_flap, "nic-flap"},
                      {DisturbanceKind::straggler, "straggler"},
                      {DisturbanceKind::background, "background"},
-                     {DisturbanceKind::checkpoint, "checkpoint"});
+                     {DisturbanceKind::checkpoint, "checkpoint"},
+                     {DisturbanceKind::input, "input"});
 
 /// Its target is a host, not a part of the fabric.
 [[nodiscard]] constexpr bool names_hosts(DisturbanceKind kind) {
   return kind == DisturbanceKind::straggler || kind == DisturbanceKind::background ||
-         kind == DisturbanceKind::checkpoint;
+         kind == DisturbanceKind::checkpoint || kind == DisturbanceKind::input;
 }
 
 /// One thing that is wrong in the machine during the simulated step.
 struct Disturbance {
   DisturbanceKind kind = DisturbanceKind::link_down;
   std::string target;   ///< link or node by its name in the fabric ("leaf5-spine7", "nic3.2");
-                        ///< a host by number for straggler, background and checkpoint
-  std::string to;       ///< background: the receiving host; checkpoint: the last one
+                        ///< a host by number for straggler, background, checkpoint and input
+  std::string to;       ///< background: the receiving host; checkpoint and input: the last one
   double factor = 1.0;  ///< of the rate that is left, above 0 and at most 1
   double jitter = 0.0;  ///< straggler: standard deviation of each task's time, as a share of it
-  BytesPerSecond rate;  ///< background; checkpoint: of the whole job, 0: as its storage allows
+  BytesPerSecond rate;  ///< background; checkpoint and input: of the whole job, 0: as its storage
+                        ///< allows
   Seconds from;         ///< after the step's start
   Seconds lasts;        ///< 0: until its end
   Seconds period;       ///< nic_flap: from one loss to the next
@@ -72,6 +76,9 @@ struct Simulation {
   bool unfold = false;              ///< every data-parallel replica, not two that stand for all
   std::vector<int> occupied;        ///< hosts of the fabric that other jobs hold
   std::vector<Disturbance> disturbances;
+  /// From a loss in the step until switches have new routes; what would cross the link waits.
+  /// Absent: not known, and routes change at once.
+  std::optional<Seconds> rerouting{};
 };
 
 }  // namespace foretrain

@@ -141,14 +141,15 @@ struct DisturbanceKeys {
 };
 
 const DisturbanceKeys& keys_of(DisturbanceKind kind) {
-  static const std::array<DisturbanceKeys, 7> all{{
+  static const std::array<DisturbanceKeys, 8> all{{
       {DisturbanceKind::link_down, {}, {"from", "lasts"}},
       {DisturbanceKind::link_degraded, {"factor"}, {"from", "lasts"}},
       {DisturbanceKind::node_down, {}, {"from", "lasts"}},
       {DisturbanceKind::nic_flap, {"lasts", "period"}, {"from"}},
       {DisturbanceKind::straggler, {}, {"factor", "jitter", "from", "lasts"}},
-      {DisturbanceKind::background, {"to", "rate"}, {"from", "lasts"}},
+      {DisturbanceKind::background, {"rate"}, {"to", "from", "lasts"}},
       {DisturbanceKind::checkpoint, {}, {"to", "rate", "from"}},
+      {DisturbanceKind::input, {}, {"to", "rate", "from"}},
   }};
   return *std::find_if(all.begin(), all.end(),
                        [&](const DisturbanceKeys& keys) { return keys.kind == kind; });

@@ -57,7 +57,8 @@ class DisturbanceChecker {
         check_background(at);
         return;
       case DisturbanceKind::checkpoint:
-        check_checkpoint(at);
+      case DisturbanceKind::input:
+        check_stores(at);
         return;
       case DisturbanceKind::nic_flap:
         check_name(at, NodeKind::nic, "nic-flap takes a NIC, as in nic0.0");
@@ -88,15 +89,20 @@ class DisturbanceChecker {
                                          *host, *hosts_of_job_.begin(), *hosts_of_job_.rbegin()));
   }
 
+  /// From host to host, or a load of a cable.
   void check_background(const std::string& at) {
+    if (!values_.has(at + ".to")) {
+      if (fabric_host(fabric_, values_.text(at + ".target")))
+        return report(at, "background needs to; write the host that receives beside target");
+      return check_cable(at);
+    }
     const auto from = host_at(at + ".target");
-    if (!values_.has(at + ".to")) return;
     const auto to = host_at(at + ".to");
     if (from && to && *from == *to)
       report(at + ".to", "is the host that sends; traffic within a host is not on the fabric");
   }
 
-  void check_checkpoint(const std::string& at) {
+  void check_stores(const std::string& at) {
     const auto first = host_at(at + ".target");
     const auto last = values_.has(at + ".to") ? host_at(at + ".to") : first;
     if (!first || !last) return;

@@ -80,6 +80,12 @@ std::vector<SectionKey<Simulation>> engine_keys() {
            .min = 0,
            .max = 1000000},
           &Simulation::occupied),
+      left_out({.path = "simulation.rerouting",
+                .help = "From the loss of a link until switches have new routes, while its traffic "
+                        "waits; left out, routes change at once, which is said.",
+                .example = "2 s",
+                .min = 0},
+               &Simulation::rerouting),
   };
 }
 
@@ -112,15 +118,20 @@ std::vector<SectionKey<Disturbance>> what_keys() {
       always(
           {.path = "simulation.disturbances[].target",
            .help = "Where: a cable (leaf5-spine7, or one direction: leaf5>spine7), a node (spine7, "
-                   "nic3.2: NIC 2 of host 3), or for straggler and background a host (host3); "
-                   "for checkpoint the first host of the fabric that stores.",
+                   "nic3.2: NIC 2 of host 3), or for straggler and background a host (host3), for "
+                   "background without to a cable; "
+                   "for checkpoint and input the first host of the fabric that stores.",
            .example = "leaf5-spine7",
            .required = true},
           &Disturbance::target),
-      left_out({.path = "simulation.disturbances[].to",
-                .help = "background: the host that receives; checkpoint: the last that stores.",
-                .example = "host9"},
-               &Disturbance::to),
+      left_out(
+          {.path = "simulation.disturbances[].to",
+           .help =
+               "background: the host that receives, left out where target is a cable that another "
+               "job loads; checkpoint and input: the last that "
+               "stores.",
+           .example = "host9"},
+          &Disturbance::to),
       left_out({.path = "simulation.disturbances[].factor",
                 .help = "link-degraded and straggler: share of the rate that is left.",
                 .example = "0.8",
@@ -136,7 +147,7 @@ std::vector<SectionKey<Disturbance>> what_keys() {
                &Disturbance::jitter),
       left_out({.path = "simulation.disturbances[].rate",
                 .help = "background: what the other job sends; checkpoint: what the job writes, "
-                        "left out as its storage allows.",
+                        "input: what it reads, left out as its storage allows.",
                 .example = "100 Gbit/s",
                 .min = 0,
                 .above_min = true},

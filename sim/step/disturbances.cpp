@@ -15,7 +15,8 @@
 namespace foretrain {
 namespace {
 
-constexpr double endless = 1e9;  // seconds of traffic that is stopped long before
+constexpr double endless = 1e9;         // seconds of traffic that is stopped long before
+constexpr double stands_still = 1e-12;  // of the rate of a link that is lost: rates are above 0
 
 bool loses_links(DisturbanceKind kind) {
   return kind == DisturbanceKind::link_down || kind == DisturbanceKind::node_down ||
@@ -24,7 +25,13 @@ bool loses_links(DisturbanceKind kind) {
 
 /// Traffic that is not the step's.
 bool sends(DisturbanceKind kind) {
-  return kind == DisturbanceKind::background || kind == DisturbanceKind::checkpoint;
+  return kind == DisturbanceKind::background || kind == DisturbanceKind::checkpoint ||
+         kind == DisturbanceKind::input;
+}
+
+/// Another job's load of a cable, not from host to host.
+bool loads_cable(const Disturbance& what) {
+  return what.kind == DisturbanceKind::background && what.to.empty();
 }
 
 /// "12" or "host12"; -1 for anything else.
@@ -89,10 +96,9 @@ bool active(const Disturbance& what, Seconds now) {
 std::optional<Infeasible> refuse_disturbances(const Fabric& fabric, const Simulation& simulation) {
   for (const Disturbance& what : simulation.disturbances) {
     if (auto refused = refuse_numbers(what)) return refused;
-    if (names_hosts(what.kind)) {
+    if (names_hosts(what.kind) && !loads_cable(what)) {
       if (auto refused = refuse_host(fabric, what.target)) return refused;
-      if (!sends(what.kind) || (what.kind == DisturbanceKind::checkpoint && what.to.empty()))
-        continue;
+      if (!sends(what.kind) || what.to.empty()) continue;
       if (auto refused = refuse_host(fabric, what.to)) return refused;
       if (what.kind == DisturbanceKind::background &&
           host_number(what.to) == host_number(what.target))
@@ -113,14 +119,15 @@ bool disturbs_network(const Simulation& simulation) {
 }
 
 NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
-                                         CheckpointDrain drain, const std::vector<double>& capacity,
-                                         StepTraffic& traffic)
+                                         StorageTraffics storage,
+                                         const std::vector<double>& capacity, StepTraffic& traffic)
     : fabric_{fabric},
       simulation_{simulation},
-      drain_{std::move(drain)},
+      storage_{std::move(storage)},
       capacity_{capacity},
       traffic_{traffic},
       losses_(index(fabric.links())),
+      avoided_(index(fabric.links())),
       factor_(index(fabric.links()), 1.0),
       down_(index(fabric.links()), false) {
   for (const Disturbance& what : simulation.disturbances) {
@@ -128,14 +135,18 @@ NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation&
     Switch one;
     one.what = &what;
     one.next = what.from;
-    if (!names_hosts(what.kind)) one.links = std::get<LinkSet>(failed_links(fabric, {what.target}));
+    if (!names_hosts(what.kind) || loads_cable(what))
+      one.links = std::get<LinkSet>(failed_links(fabric, {what.target}));
     switches_.push_back(std::move(one));
   }
 }
 
 Seconds NetworkDisturbances::next() {
   Seconds next{std::numeric_limits<double>::infinity()};
-  for (const Switch& one : switches_) next = min(next, one.next);
+  for (const Switch& one : switches_) {
+    next = min(next, one.next);
+    if (one.on && !one.rerouted && loses_links(one.what->kind)) next = min(next, one.reroutes);
+  }
   return next;
 }
 
@@ -143,38 +154,71 @@ void NetworkDisturbances::set_links(const Switch& one, FlowSimulation& simulatio
   for (LinkId link = 0; link < fabric_.links(); ++link) {
     const std::size_t i = index(link);
     if (!one.links[i]) continue;
-    if (loses_links(one.what->kind)) {
+    if (loses_links(one.what->kind))
       losses_[i] += one.on ? 1 : -1;
-      down_[i] = losses_[i] > 0;
-      continue;
-    }
-    factor_[i] *= one.on ? one.what->factor : 1.0 / one.what->factor;
-    simulation.set_capacity(static_cast<std::uint32_t>(link),
-                            BytesPerSecond{capacity_[i] * factor_[i]});
+    else
+      factor_[i] *= one.on ? one.what->factor : 1.0 / one.what->factor;
+    const bool waits = losses_[i] > 0 && simulation_.rerouting > Seconds{};
+    const double left = waits ? stands_still : factor_[i];
+    simulation.set_capacity(static_cast<std::uint32_t>(link), BytesPerSecond{capacity_[i] * left});
   }
 }
 
+void NetworkDisturbances::route_round(Switch& one, bool round) {
+  one.rerouted = round;
+  for (std::size_t i = 0; i < one.links.size(); ++i) {
+    if (!one.links[i]) continue;
+    avoided_[i] += round ? 1 : -1;
+    down_[i] = avoided_[i] > 0;
+  }
+}
+
+/// What is lost when the step begins, routes have gone round before. Later on all that would cross
+/// it stands still until they do. A link that comes back is used at once.
+void NetworkDisturbances::lose_links(Switch& one, FlowSimulation& simulation) {
+  set_links(one, simulation);
+  const bool before = one.turned_on <= Seconds{};
+  if (one.on)
+    one.reroutes = one.turned_on + (before ? Seconds{} : simulation_.rerouting.value_or(Seconds{}));
+  else if (one.rerouted)
+    route_round(one, false);
+}
+
 /// All NICs of a host are used alike: another job's from one host to another, a checkpoint's from
-/// every host of the job to those that store, in turn.
+/// every host of the job to those that store, in turn, input's the other way.
 std::vector<NetworkDisturbances::Stream> NetworkDisturbances::streams_of(
     const Disturbance& what) const {
   const HostShape& host = fabric_.spec.host;
   const int nics = std::max(1, std::min(host.nics, host.gpus));
   const bool background = what.kind == DisturbanceKind::background;
+  const bool reads = what.kind == DisturbanceKind::input;
+  const StorageTraffic& storage = reads ? storage_.read : storage_.written;
   const int first = host_number(background ? what.to : what.target);
   const int stores = background || what.to.empty() ? 1 : host_number(what.to) - first + 1;
-  const std::vector<int> senders =
-      background ? std::vector<int>{host_number(what.target)} : drain_.hosts;
-  const double flows = static_cast<double>(senders.size()) * nics;
-  const BytesPerSecond rate = (what.rate > BytesPerSecond{} ? what.rate : drain_.rate) / flows;
-  const Bytes bytes = background ? rate * Seconds{endless} : drain_.bytes / flows;
+  const std::vector<int> own =
+      background ? std::vector<int>{host_number(what.target)} : storage.hosts;
+  const double flows = static_cast<double>(own.size()) * nics;
+  const BytesPerSecond rate = (what.rate > BytesPerSecond{} ? what.rate : storage.rate) / flows;
+  const Bytes bytes = background ? rate * Seconds{endless} : storage.bytes / flows;
   std::vector<Stream> streams;
-  for (std::size_t i = 0; i < senders.size(); ++i)
+  for (std::size_t i = 0; i < own.size(); ++i)
     for (int nic = 0; nic < nics; ++nic) {
       const int gpu = nic * host.gpus / nics;
-      const int to = first + static_cast<int>(i) % stores;
-      streams.push_back({senders[i] * host.gpus + gpu, to * host.gpus + gpu, rate, bytes, {}, {}});
+      int from = own[i] * host.gpus + gpu;
+      int to = (first + static_cast<int>(i) % stores) * host.gpus + gpu;
+      if (reads) std::swap(from, to);
+      streams.push_back({from, to, std::nullopt, rate, bytes, {}, {}});
     }
+  return streams;
+}
+
+/// The rate on each of the links, whatever way it came.
+std::vector<NetworkDisturbances::Stream> NetworkDisturbances::loads_of(const Switch& one) {
+  std::vector<Stream> streams;
+  const Bytes bytes = one.what->rate * Seconds{endless};
+  for (std::size_t link = 0; link < one.links.size(); ++link)
+    if (one.links[link])
+      streams.push_back({0, 0, static_cast<LinkId>(link), one.what->rate, bytes, {}, {}});
   return streams;
 }
 
@@ -186,7 +230,10 @@ void NetworkDisturbances::start_streams(Switch& one, FlowSimulation& simulation)
   for (Stream& stream : one.streams) {
     if (stream.left <= Bytes{}) continue;
     ++choice.flow;  // none of the job's own
-    if (!route(fabric_, stream.from, stream.to, choice, stream.way)) continue;  // it has to wait
+    if (stream.only)
+      stream.way = {*stream.only};
+    else if (!route(fabric_, stream.from, stream.to, choice, stream.way))
+      continue;  // it has to wait
     Flow flow;
     for (const LinkId link : stream.way) flow.route.push_back({static_cast<std::uint32_t>(link)});
     flow.max_rate = stream.rate;
@@ -223,10 +270,12 @@ void NetworkDisturbances::turn(Switch& one, FlowSimulation& simulation) {
   } else {
     one.next = what.kind == DisturbanceKind::nic_flap ? one.turned_on + what.period : never;
   }
-  if (!sends(what.kind)) {
+  if (loses_links(what.kind)) {
+    lose_links(one, simulation);
+  } else if (!sends(what.kind)) {
     set_links(one, simulation);
   } else if (one.on) {
-    one.streams = streams_of(what);
+    one.streams = loads_cable(what) ? loads_of(one) : streams_of(what);
     start_streams(one, simulation);
   } else {
     stop_streams(one, simulation);
@@ -237,9 +286,13 @@ void NetworkDisturbances::turn(Switch& one, FlowSimulation& simulation) {
 bool NetworkDisturbances::apply(FlowSimulation& simulation) {
   bool routes_changed = false;
   for (Switch& one : switches_) {
-    if (one.next > simulation.now()) continue;
-    turn(one, simulation);
-    routes_changed = routes_changed || loses_links(one.what->kind);
+    const bool loses = loses_links(one.what->kind);
+    const bool was_rerouted = one.rerouted;
+    if (one.next <= simulation.now()) turn(one, simulation);
+    if (loses && one.on && !one.rerouted && one.reroutes <= simulation.now())
+      route_round(one, true);
+    // Also where a link comes back before routes went round it: flows of its own stood still.
+    routes_changed = routes_changed || one.rerouted != was_rerouted;
   }
   if (routes_changed) change_routes(simulation);
   return routes_changed;
@@ -247,6 +300,17 @@ bool NetworkDisturbances::apply(FlowSimulation& simulation) {
 
 void NetworkDisturbances::finish(FlowSimulation& simulation) {
   for (Switch& one : switches_) stop_streams(one, simulation);
+}
+
+double NetworkDisturbances::input_left() const {
+  Bytes left, all;
+  for (const Switch& one : switches_) {
+    if (one.what->kind != DisturbanceKind::input) continue;
+    all += storage_.read.bytes;
+    if (!one.on) left += storage_.read.bytes;  // it never began
+    for (const Stream& stream : one.streams) left += stream.left;
+  }
+  return all > Bytes{} ? left / all : 0.0;
 }
 
 Stragglers::Stragglers(const Fabric& fabric, const Simulation& simulation, const RankMap& ranks,

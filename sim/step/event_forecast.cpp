@@ -22,6 +22,31 @@ void forget_time(Prediction& prediction) {
   prediction.cost = {};
 }
 
+/// Links that are lost while the step runs, and nobody said how long switches look for new routes.
+bool reroutes_at_once(const Simulation& simulation) {
+  if (simulation.rerouting) return false;
+  for (const Disturbance& what : simulation.disturbances) {
+    const bool down =
+        what.kind == DisturbanceKind::link_down || what.kind == DisturbanceKind::node_down;
+    if (what.kind == DisturbanceKind::nic_flap || (down && what.from > Seconds{})) return true;
+  }
+  return false;
+}
+
+void tell_network(const Job& job, const EventRun& run, std::vector<Warning>& warnings) {
+  if (reroutes_at_once(job.simulation))
+    warnings.push_back({"unknown-rerouting",
+                        "how long traffic of a lost link waits until switches have new routes is "
+                        "not said (simulation.rerouting): it goes round the link at once"});
+  if (run.input_left > 0.0)
+    warnings.push_back(
+        {"input-bound",
+         "beside the traffic of the step, " +
+             std::to_string(std::lround(std::ceil(100.0 * run.input_left))) +
+             " % of the next step's input is not read when the step ends: training waits for it, "
+             "and how long is not in the step"});
+}
+
 }  // namespace
 
 EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlops convention,
@@ -41,6 +66,7 @@ EventForecast event_forecast(const Job& job, const Fabric& fabric, AttentionFlop
   if (refused) result.prediction.reasons.push_back(*refused);
   if (refused || (result.run && result.run->stopped)) forget_time(result.prediction);
   if (result.run) result.prediction.links = busiest_links(*result.run, fabric, listed_links);
+  if (result.run) tell_network(job, *result.run, result.prediction.warnings);
   if (result.run && result.run->folded && result.run->slowed > 0)
     result.prediction.warnings.push_back(
         {"folded-replicas",

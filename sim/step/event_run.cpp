@@ -14,9 +14,11 @@
 #include "models/base/too_large.hpp"
 #include "models/forecast/path_forecast.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/row_statistics.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/run/run_model.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
+#include "models/step/data_loading.hpp"
 #include "sim/step/internal/disturbances.hpp"
 #include "sim/step/internal/step_traffic.hpp"
 #include "topologies/fabrics/placement.hpp"
@@ -224,7 +226,7 @@ void refuse_many_replicas(std::size_t tasks, std::size_t replicas) {
 
 /// Hosts that hold parts of a checkpoint, and what it is; nothing where the scenario does not say
 /// how fast storage is, which is refused before.
-CheckpointDrain drain_of(const PlacedJob& placed) {
+StorageTraffic written_by(const PlacedJob& placed) {
   const CheckpointTimes times = checkpoint_times(placed.job);
   std::set<int> hosts;
   for (const int gpu : placed.ranks.gpu) {
@@ -235,20 +237,47 @@ CheckpointDrain drain_of(const PlacedJob& placed) {
   return {{hosts.begin(), hosts.end()}, times.size, rate};
 }
 
-/// Why a checkpoint cannot be played.
-std::optional<Infeasible> refuse_drains(const Job& job) {
-  for (const Disturbance& what : job.simulation.disturbances) {
-    if (what.kind != DisturbanceKind::checkpoint) continue;
-    if (job.operations.storage.network == StorageNetwork::own)
-      return Infeasible{"unknown-disturbance", "operations.storage.network",
-                        "a checkpoint that travels over a storage network of its own meets no "
-                        "traffic of the step",
-                        "operations.storage.network: compute, or take the disturbance out"};
-    if (!checkpoint_times(job).write && what.rate <= BytesPerSecond{})
-      return Infeasible{"unknown-disturbance", "operations.storage.write",
-                        "how fast a checkpoint is written is not said",
-                        "give operations.storage.write, or a rate of the disturbance"};
-  }
+/// The first stage's hosts load tokens, each the same part of them.
+StorageTraffic read_by(const PlacedJob& placed) {
+  std::set<int> hosts;
+  for (int number = 0; number < placed.ranks.stage; ++number)
+    hosts.insert(placed.ranks.at(0, number) / placed.fabric.spec.host.gpus);
+  const Bytes bytes{tokens_per_step(placed.job) *
+                    placed.job.operations.loading.bytes_per_token.value_or(0.0)};
+  const auto time = input_times(placed.job).storage;
+  return {{hosts.begin(), hosts.end()}, bytes, time ? bytes / *time : BytesPerSecond{}};
+}
+
+/// What the scenario has to say of a disturbance that reads or writes storage.
+std::optional<Infeasible> refuse_storage(const Job& job, const Disturbance& what) {
+  const bool reads = what.kind == DisturbanceKind::input;
+  const auto unknown = [](const char* key, const std::string& message, const std::string& remedy) {
+    return Infeasible{"unknown-disturbance", key, message, remedy};
+  };
+  if (job.operations.storage.network == StorageNetwork::own)
+    return unknown("operations.storage.network",
+                   std::string(reads ? "input" : "a checkpoint") +
+                       " that travels over a storage network of its own meets no "
+                       "traffic of the step",
+                   "operations.storage.network: compute, or take the disturbance out");
+  if (reads && !job.operations.loading.bytes_per_token)
+    return unknown("operations.data_loading.bytes_per_token",
+                   "how much is read for a token is not said",
+                   "give operations.data_loading.bytes_per_token");
+  const bool paced =
+      reads ? input_times(job).storage.has_value() : checkpoint_times(job).write.has_value();
+  if (paced || what.rate > BytesPerSecond{}) return std::nullopt;
+  const char* const key = reads ? "operations.storage.read" : "operations.storage.write";
+  return unknown(
+      key,
+      reads ? "how fast input is read is not said" : "how fast a checkpoint is written is not said",
+      std::string("give ") + key + ", or a rate of the disturbance");
+}
+
+std::optional<Infeasible> refuse_storage(const Job& job) {
+  for (const Disturbance& what : job.simulation.disturbances)
+    if (what.kind == DisturbanceKind::checkpoint || what.kind == DisturbanceKind::input)
+      if (auto refused = refuse_storage(job, what)) return refused;
   return std::nullopt;
 }
 
@@ -291,7 +320,8 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   std::optional<NetworkDisturbances> disturbances;
   if (how.changing) {
     capacity = achievable_rates(placed.job, placed.fabric);
-    disturbances.emplace(placed.fabric, job.simulation, drain_of(placed), capacity, traffic);
+    disturbances.emplace(placed.fabric, job.simulation,
+                         StorageTraffics{written_by(placed), read_by(placed)}, capacity, traffic);
     replay_options.network_events = &*disturbances;
   }
   const bool bounded =
@@ -307,6 +337,7 @@ EventRun play_once(const Job& job, const StageLayout& layout, const PlacedJob& p
   run.jitter = path.jitter;
   run.release = path.release;
   run.stopped = played.stopped;
+  run.input_left = disturbances ? disturbances->input_left() : 0.0;
   run.longer_folded = bounded ? played.of(0).makespan / unmet - 1.0 : 0.0;
   const int sample = slowest(path.graph, traffic, played);
   run.replica = traffic.replicas()[static_cast<std::size_t>(sample)];
@@ -389,7 +420,7 @@ std::variant<EventRun, Infeasible> run_step(const Job& job, const StageLayout& l
   const Simulation& simulation = job.simulation;
   if (auto refused = refuse_on_fabric(job)) return *refused;
   if (auto refused = refuse_disturbances(fabric, simulation)) return *refused;
-  if (auto refused = refuse_drains(job)) return *refused;
+  if (auto refused = refuse_storage(job)) return *refused;
   const auto placement =
       place_ranks(fabric, {job.parallel.gpus(), simulation.placement, simulation.seed,
                            simulation.occupied, job.cluster.segment_hosts()});

@@ -58,6 +58,7 @@ struct EventRun {
   std::uint64_t events = 0;
   std::uint64_t exchanges = 0;  ///< played
   std::uint64_t slowed = 0;     ///< of these, by other traffic or by flows of their own
+  double input_left = 0.0;      ///< share of the next step's input that was not read at its end
   bool stopped = false;         ///< by on_progress: what had not ended has no times
 };
 

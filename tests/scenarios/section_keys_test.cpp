@@ -189,11 +189,13 @@ TEST_CASE("simulation: what is written is read back, every key of it", "[scenari
   const std::string text =
       "simulation:\n  seed: 7\n  routing: ecmp\n  connections: 4\n  placement: scrambled\n"
       "  collectives: expanded\n  unfold: true\n  occupied: [0, 9]\n"
+      "  rerouting: 2 s\n"
       "  disturbances: [{kind: link-down, target: \"leaf0-spine0\", from: 1 ms, lasts: 2 ms}, "
       "{kind: nic-flap, target: \"nic3.2\", lasts: 1 ms, period: 100 ms}, "
       "{kind: straggler, target: \"3\", factor: 0.8, jitter: 0.05}, "
       "{kind: background, target: \"0\", to: \"9\", rate: 100 Gbit/s}, "
-      "{kind: checkpoint, target: \"30\", to: \"31\"}]\n";
+      "{kind: checkpoint, target: \"30\", to: \"31\"}, "
+      "{kind: input, target: \"30\", to: \"31\"}]\n";
   check_says_all(simulation_keys(), text, "");
   CHECK(read_back(simulation_keys(), text) == text);
 }

@@ -197,6 +197,18 @@ TEST_CASE("disturbances: another job's traffic takes its fair part of the NICs",
           Approx(alone.value()).epsilon(1e-12));
 }
 
+TEST_CASE("disturbances: another job's load of one cable leaves the rest of it",
+          "[sim][disturbances]") {
+  const Job job = eight_hosts();
+  Disturbance load = of_kind(DisturbanceKind::background, "nic0.0-leaf0");
+  const Seconds alone = disturbed(job, {}).timeline.makespan;
+  load.rate = 0.2 * 0.98 * job.cluster.network.nic_link.bandwidth;
+  REQUIRE((disturbed(job, {load}).timeline.makespan - alone) / reduction_of(job).wire ==
+          Approx(0.25).epsilon(0.02));
+  load.lasts = 1.0 * ms;  // gone before the gradients leave
+  REQUIRE(disturbed(job, {load}).timeline.makespan.value() == Approx(alone.value()).epsilon(1e-12));
+}
+
 TEST_CASE("disturbances: a checkpoint over the NICs takes its part of them until it is written",
           "[sim][disturbances]") {
   Job job = eight_hosts();
@@ -220,6 +232,80 @@ TEST_CASE("disturbances: a checkpoint over the NICs takes its part of them until
   // Written before the gradients leave.
   job.operations.checkpoint.size = 1.0 * GB;
   REQUIRE(disturbed(job, {drain}).timeline.makespan.value() == Approx(alone.value()).epsilon(1e-9));
+}
+
+TEST_CASE("disturbances: input over the NICs takes its part of them, and may come too late",
+          "[sim][disturbances]") {
+  Job job = eight_hosts();
+  job.cluster.network.connected = 16;  // eight hosts that store
+  job.operations.storage.network = StorageNetwork::compute;
+  const Seconds alone = disturbed(job, {}).timeline.makespan;
+  Disturbance input = of_kind(DisturbanceKind::input, "8");
+  input.to = "15";
+  // All eight hosts read at a fifth of their NICs, which leaves four fifths to the ring.
+  input.rate = 8.0 * 0.2 * 8.0 * 0.98 * job.cluster.network.nic_link.bandwidth;
+  job.operations.loading.bytes_per_token = 1e9;
+  const Seconds slowed = disturbed(job, {input}).timeline.makespan;
+  REQUIRE((slowed - alone) / reduction_of(job).wire == Approx(0.25).epsilon(0.02));
+  // Twice what the step has time for.
+  const double tokens = 128.0 * job.training.sequence;
+  job.operations.loading.bytes_per_token = (2.0 * input.rate * slowed).value() / tokens;
+  const EventRun half = disturbed(job, {input});
+  REQUIRE(half.timeline.makespan.value() == Approx(slowed.value()).epsilon(1e-9));
+  REQUIRE(half.input_left == Approx(0.5).epsilon(1e-6));
+  // The storage gives the same rate where the disturbance has none.
+  job.operations.storage.read = input.rate;
+  input.rate = {};
+  REQUIRE(disturbed(job, {input}).input_left == Approx(0.5).epsilon(1e-6));
+  // Read before the gradients leave.
+  job.operations.loading.bytes_per_token = 4.0;
+  const EventRun early = disturbed(job, {input});
+  REQUIRE(early.timeline.makespan.value() == Approx(alone.value()).epsilon(1e-9));
+  REQUIRE(early.input_left == 0.0);
+}
+
+TEST_CASE("disturbances: input is refused where nobody says how much and how fast",
+          "[sim][disturbances]") {
+  Job job = eight_hosts();
+  job.cluster.network.connected = 9;
+  job.simulation.disturbances = {of_kind(DisturbanceKind::input, "8")};
+  const auto key = [&] {
+    const auto played = try_on(job, fabric_for(job));
+    REQUIRE(std::holds_alternative<Infeasible>(played));
+    return std::get<Infeasible>(played).key;
+  };
+  REQUIRE(key() == "operations.storage.network");
+  job.operations.storage.network = StorageNetwork::compute;
+  REQUIRE(key() == "operations.data_loading.bytes_per_token");
+  job.operations.loading.bytes_per_token = 4.0;
+  REQUIRE(key() == "operations.storage.read");
+}
+
+TEST_CASE("disturbances: traffic of a lost cable waits until switches have new routes",
+          "[sim][disturbances]") {
+  Job job = eight_hosts();
+  const EventRun healthy = disturbed(job, {});
+  const Reduction reduction = reduction_of(job);
+  Disturbance lost = of_kind(DisturbanceKind::link_down, "nic3.2-leaf0");
+  Seconds begin;
+  for (std::uint32_t id = 0; id < healthy.graph.tasks.size(); ++id)
+    if (healthy.graph.tasks[id].role == TaskRole::gradients) begin = healthy.timeline.start[id];
+  lost.from = begin + (reduction.all - reduction.wire) + 0.75 * reduction.wire;
+  const auto longer = [&] {
+    return (disturbed(job, {lost}).timeline.makespan - healthy.timeline.makespan) / reduction.wire;
+  };
+  // Half the time of the wire nothing moves, then the last quarter of the bytes takes twice as
+  // long.
+  job.simulation.rerouting = 0.5 * reduction.wire;
+  REQUIRE(longer() == Approx(0.5 + 0.25).epsilon(0.02));
+  // Back before that: the ring goes on where it stood, on its own cable.
+  lost.lasts = 0.3 * reduction.wire;
+  REQUIRE(longer() == Approx(0.3).epsilon(0.02));
+  // Lost before the step began: switches knew.
+  lost.from = lost.lasts = Seconds{};
+  const Seconds knew = disturbed(job, {lost}).timeline.makespan;
+  job.simulation.rerouting.reset();
+  REQUIRE(knew.value() == Approx(disturbed(job, {lost}).timeline.makespan.value()).epsilon(1e-9));
 }
 
 TEST_CASE("disturbances: a checkpoint meets nothing on a storage network of its own",
@@ -251,6 +337,9 @@ TEST_CASE("disturbances: what names nothing or cuts ranks off is a reason, not a
                Catch::Contains("leaf7"));
   REQUIRE_THAT(reason(of_kind(DisturbanceKind::straggler, "8")), Catch::Contains("no host '8'"));
   REQUIRE_THAT(reason(of_kind(DisturbanceKind::background, "1")), Catch::Contains("rate"));
+  Disturbance nowhere = of_kind(DisturbanceKind::background, "leaf7-spine9");
+  nowhere.rate = 1.0 * GBps;
+  REQUIRE_THAT(reason(nowhere), Catch::Contains("leaf7"));
   REQUIRE_THAT(reason(of_kind(DisturbanceKind::nic_flap, "nic0.0")), Catch::Contains("period"));
   REQUIRE_THAT(reason(of_kind(DisturbanceKind::node_down, "leaf0")),
                Catch::Contains("no way is left"));
