@@ -45,7 +45,8 @@ Geometry geometry_of(CollectiveOp op, const CommGroup& group, const CollectivePa
                        : shift_share(path.cluster, group.hosts_apart(), group.span_hosts);
   FabricProtocols between = network.protocols.value_or(usual_protocols);
   const Seconds added = network.protocols ? Seconds{} : network.step_latency;
-  for (HostCrossing& crossing : between.crossing) crossing.hop += added + network.path_latency;
+  for (HostCrossing& crossing : between.crossing)
+    crossing.hop += added + path_latency(network, group.span_hosts);
   return {static_cast<double>(group.ranks),
           static_cast<double>(group.domains()),
           static_cast<double>(group.ranks_per_domain),

@@ -138,4 +138,13 @@ double all_pairs_share(const Cluster& cluster, int span_hosts) {
   return tier_share(network, span_hosts);
 }
 
+Seconds path_latency(const Network& network, int span_hosts) {
+  int levels = network.switch_levels;
+  if (network.hosts_per_leaf > 0 && span_hosts <= network.hosts_per_leaf)
+    levels = 1;
+  else if (network.hosts_per_pod > 0 && span_hosts <= network.hosts_per_pod)
+    levels = std::min(levels, 2);
+  return network.path_latency * (static_cast<double>(levels) / network.switch_levels);
+}
+
 }  // namespace foretrain

@@ -16,4 +16,8 @@ namespace foretrain {
 /// The same when every host sends equally to every other one of `span_hosts` in a row: all-to-all.
 [[nodiscard]] double all_pairs_share(const Cluster& cluster, int span_hosts);
 
+/// NIC to NIC over the longest minimal path in a group of `span_hosts`: one that stays below a
+/// leaf, or a pod, climbs no higher. Networks without tiers: their longest path.
+[[nodiscard]] Seconds path_latency(const Network& network, int span_hosts);
+
 }  // namespace foretrain
