@@ -348,7 +348,7 @@ std::variant<TraceReplay, Infeasible> replay_trace(const Scenario& scenario,
   CollectiveSetting setting{machine.fabric, machine.network};
   setting.seed = job.simulation.seed;
   setting.routing = job.simulation.routing;
-  if (setting.routing == RoutingKind::ecmp) setting.connections = job.simulation.connections;
+  setting.connections = job.simulation.connections;
   const auto played = run_collectives(setting, calls);
   if (const auto* refused = std::get_if<Infeasible>(&played)) return *refused;
   const auto& run = std::get<CollectiveRun>(played);

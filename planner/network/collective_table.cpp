@@ -143,7 +143,7 @@ CollectiveSetting setting_of(const Stage& stage) {
   CollectiveSetting setting{stage.fabric, stage.network};
   setting.seed = request.simulation.seed;
   setting.routing = request.simulation.routing;
-  if (setting.routing == RoutingKind::ecmp) setting.connections = request.simulation.connections;
+  setting.connections = request.simulation.connections;
   setting.down = stage.any_down ? &stage.down : nullptr;
   setting.step_by_step = request.step_by_step;
   return setting;

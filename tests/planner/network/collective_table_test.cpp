@@ -199,7 +199,7 @@ TEST_CASE("collective table: a scenario's disturbances are played, or said not t
   request.simulation.disturbances = {what};
   const CollectiveTable table = table_of(request);
   CHECK(table.rows.front().time == healthy);
-  CHECK(table.rows.front().flows == 32);  // in two hosts 8 edges each inside and 8 out
+  CHECK(table.rows.front().flows == 48);  // in two hosts 8 edges each inside, 8 out with two flows each
   REQUIRE_FALSE(table.notes.empty());
   CHECK_THAT(table.notes.back(), Contains("not simulated here: background"));
 }
@@ -216,4 +216,27 @@ TEST_CASE("collective table: scrambled ranks meet on uplinks", "[planner][collec
   request.simulation.placement = PlacementKind::packed;
   request.simulation.occupied = {0};
   CHECK_FALSE(refusal_of(request).empty());
+}
+
+TEST_CASE("collective table: adaptive routes spread a pair's connections, and beat hashed ones",
+          "[planner][collective]") {
+  MachineWish wish;
+  wish.host = "dgx-h100";
+  wish.hosts = 64;
+  wish.kind = FabricKind::leaf_spine;
+  CollectiveRequest request;
+  request.machine = collective_machine(wish);
+  request.sizes = {4.0 * GiB};
+  request.groups = parse_groups({64, 8, 8, 1, ""});
+  request.wish.scheme = find_scheme("ring");
+  request.simulation.placement = PlacementKind::scrambled;
+  const auto slower = [&](RoutingKind routing, int connections) {
+    request.simulation.routing = routing;
+    request.simulation.connections = connections;
+    const CollectiveRow row = table_of(request).rows.front();
+    return row.time / row.alone;
+  };
+  CHECK(slower(RoutingKind::ecmp, 16) > 1.2);
+  CHECK(slower(RoutingKind::adaptive, 16) == Approx(1.0).epsilon(1e-6));
+  CHECK(slower(RoutingKind::adaptive, 1) > slower(RoutingKind::adaptive, 16));
 }
