@@ -50,7 +50,8 @@ AnswerFacts run_facts(const GoodputStudy& study) {
     facts.add("Stopped", fmt::format("after {} simulated runs", with_thousands(spread.trials)));
   if (spread.meets_deadline)
     facts.add("Deadline",
-              fmt::format("met in {} of the simulated runs", percent_text(*spread.meets_deadline)));
+              fmt::format("met in {} of {} simulated runs, drawn over the band of the step",
+                          percent_text(*spread.meets_deadline), with_thousands(spread.trials)));
   return facts;
 }
 

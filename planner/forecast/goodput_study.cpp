@@ -74,6 +74,14 @@ void simulate(RunModel model, Seconds step, RunSpreadOptions options, GoodputStu
   if (known) study.model = std::move(model);
 }
 
+/// The study draws more runs than the forecast that it starts from: one answer has one spread.
+void take_spread(const RunSpread& spread, RunForecast& run) {
+  run.p10 = spread.p10;
+  run.p50 = spread.p50;
+  run.p90 = spread.p90;
+  run.meets_deadline = spread.meets_deadline;
+}
+
 }  // namespace
 
 GoodputStudy study_goodput(const Scenario& scenario, const GoodputOptions& options) {
@@ -93,6 +101,7 @@ GoodputStudy study_goodput(Report report, const GoodputOptions& options) {
   study.missing = std::move(inputs.missing);
   if (!p.run.expected) return study;
   simulate(std::move(*inputs.model), p.step->time, spread_options(job, *p.step, options), study);
+  if (study.model) take_spread(study.spread, study.report.prediction.run);
   return study;
 }
 

@@ -63,6 +63,20 @@ TEST_CASE("goodput: a forecast with operations has run and cost without nulls",
   }
 }
 
+TEST_CASE("goodput: head, rows and spread have one chance to meet a deadline, the simulated one",
+          "[planner][goodput]") {
+  std::string late = full;
+  late.replace(late.find("7 d"), 3, "36 d");
+  GoodputOptions options = few();
+  options.trials = 37;
+  const GoodputStudy study = study_goodput(scenario_operated_by(late), options);
+  REQUIRE(study.model.has_value());
+  const RunForecast& run = study.report.prediction.run;
+  CHECK(study.spread.trials == 37);
+  CHECK(run.meets_deadline == study.spread.meets_deadline);
+  CHECK(run.p90 == study.spread.p90);
+}
+
 TEST_CASE("goodput: switches fail as often as the fabric has of them", "[planner][goodput]") {
   const Scenario scenario = scenario_operated_by(
       "  interruptions: {components: [{name: switch, per: switch, every: 32 d}]}\n");
