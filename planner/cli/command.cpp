@@ -131,7 +131,8 @@ EngineKind fast_engine_value(const std::string& text) {
   const auto engine = engine_value(text);
   if (engine == EngineKind::event)
     throw UsageError(
-        "--engine event is for simulate, compare and sweep; here closed-form and path");
+        "--engine event is for simulate, compare, report, explain and sweep; here closed-form and "
+        "path");
   return engine;
 }
 

@@ -5,7 +5,7 @@ function build() {
   const data = JSON.parse(document.getElementById('data').textContent);
   const rooms = [...document.querySelectorAll('.step')];
   const views = data.sides.map(({side, gantt}) => drawStep(rooms.find(room => room.dataset.side === side), data.tasks, gantt));
-  if (data.replay) playBack(data.replay, views[0]);
+  if (data.replay) playBack(data.replay, views);
   watchDrawings();
   document.documentElement.dataset.ready = 'yes';
 }

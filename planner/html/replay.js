@@ -15,22 +15,32 @@ function shareOf(frame, line) {
   return (code < 97 ? code - 65 : code - 71) / 51;
 }
 
-function playBack(replay, view) {
-  const lines = [...document.querySelectorAll('#fabric line')], last = replay.frames.length - 1;
-  const slider = el('input', {type: 'range', min: '0', max: String(last), value: '0', class: 'moment', 'aria-label': 'Moment of the step'});
+/** Sides share one clock: a step that is over is idle. */
+function playBack(replay, views) {
+  const moments = Math.max(...replay.sides.map(side => side.frames.length));
+  const sides = replay.sides.map((side, i) => ({...side, view: views[i],
+    lines: [...document.querySelectorAll(`#fabric-${side.side} line`)]}));
+  const slider = el('input', {type: 'range', min: '0', max: String(moments - 1), value: '0', class: 'moment', 'aria-label': 'Moment of the step'});
   const play = el('button', {type: 'button'}, 'Play'), words = el('p', {class: 'status'});
-  const show = () => {
-    const frame = replay.frames[slider.value], at = (Number(slider.value) + 0.5) / (last + 1) * replay.seconds;
+  const showSide = (side, at) => {
+    const frame = at < side.seconds ? side.frames[Math.floor(at / side.seconds * side.frames.length)] : null;
     let most = 0;
-    lines.forEach((line, i) => {
-      const share = shareOf(frame, i);
+    side.lines.forEach((line, i) => {
+      const share = frame === null ? 0 : shareOf(frame, i);
       most = Math.max(most, share);
       line.setAttribute('stroke', heat(share));
       line.setAttribute('stroke-opacity', String(0.15 + 0.8 * share));
     });
-    view.mark = at / view.gantt.unit_s;
-    if (view.pen) view.draw();
-    words.textContent = `${seconds(at)} of ${seconds(replay.seconds)}: the busiest cable moves ${fixed(100 * most * replay.top, 0)} % of its rate`;
+    side.view.mark = Math.min(at, side.seconds) / side.view.gantt.unit_s;
+    if (side.view.pen) side.view.draw();
+    const name = sides.length > 1 ? `${side.side}: ` : '';
+    if (frame === null) return `${name}the step of ${seconds(side.seconds)} is over`;
+    return `${name}${seconds(at)} of ${seconds(side.seconds)}, ` + (side.inside ? 'all traffic stays inside the host' :
+      `the busiest cable moves ${fixed(100 * most * replay.top, 0)} % of its rate`);
+  };
+  const show = () => {
+    const at = (Number(slider.value) + 0.5) / moments * replay.seconds;
+    words.textContent = sides.map(side => showSide(side, at)).join('; ');
     slider.setAttribute('aria-valuetext', words.textContent);
   };
   let timer = null;
@@ -38,11 +48,11 @@ function playBack(replay, view) {
   const next = () => {
     slider.value = String(Number(slider.value) + 1);
     show();
-    if (Number(slider.value) >= last) stop();
+    if (Number(slider.value) >= moments - 1) stop();
   };
   play.addEventListener('click', () => {
     if (timer !== null) return stop();
-    if (Number(slider.value) >= last) slider.value = '0';
+    if (Number(slider.value) >= moments - 1) slider.value = '0';
     play.textContent = 'Pause';
     timer = setInterval(next, 60);
   });

@@ -60,12 +60,12 @@ void add_assumptions(const Scenario& scenario, Answer& answer) {
 
 }  // namespace
 
-PageSide page_side(Report report) {
-  PageSide side{std::move(report)};
+PageSide page_side(Report report, std::optional<StepPath> played) {
+  PageSide side{std::move(report), std::move(played)};
   side.report.budget.clear();
   if (side.report.prediction.feasible()) side.report.budget = judge_budget(side.report);
   const Job& job = side.report.scenario.job;
-  if (!side.report.prediction.step) return side;
+  if (!side.report.prediction.step || side.path) return side;
   try {
     side.path = step_path(job, stage_layout(job.model, job.parallel), Detail::pass);
   } catch (const TooLarge& error) {

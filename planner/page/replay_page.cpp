@@ -8,6 +8,7 @@
 
 #include "models/base/require.hpp"
 #include "planner/network/fabric_svg.hpp"
+#include "planner/page/compare.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/text/format.hpp"
@@ -30,6 +31,70 @@ std::string letters_of(const std::vector<double>& uses, double top) {
   return letters;
 }
 
+double most_used(const std::vector<ReplaySide>& sides) {
+  double top = 0.0;
+  for (const ReplaySide& side : sides)
+    for (const std::vector<double>& uses : side.replay.frames())
+      for (const double use : uses) top = std::max(top, use);
+  return top;
+}
+
+Seconds longest(const std::vector<ReplaySide>& sides) {
+  Seconds time;
+  for (const ReplaySide& side : sides) time = max(time, side.report.run->timeline.makespan);
+  return time;
+}
+
+Json side_tree(const ReplaySide& side, const std::string& name, double top) {
+  Json frames = Json::array();
+  for (const std::vector<double>& uses : side.replay.frames())
+    frames.push_back(letters_of(uses, std::max(top, 1e-9)));
+  return {{"side", name},
+          {"seconds", side.report.run->timeline.makespan.value()},
+          {"inside", most_used({side}) <= 0.0},
+          {"frames", std::move(frames)}};
+}
+
+std::string page_data(const std::vector<ReplaySide>& sides) {
+  Json tasks = Json::array();
+  for (const TaskLook& look : task_looks) tasks.push_back({look.name, look.paint.light});
+  Json charts = Json::array();
+  Json played = Json::array();
+  const double top = most_used(sides);
+  for (std::size_t at = 0; at < sides.size(); ++at) {
+    const std::string name = side_name(at);
+    charts.push_back({{"side", name}, {"gantt", gantt_tree(played_path(*sides[at].report.run))}});
+    played.push_back(side_tree(sides[at], name, top));
+  }
+  const Json data{
+      {"schema", "replay/2"},
+      {"foretrain_version", version},
+      {"tasks", std::move(tasks)},
+      {"sides", std::move(charts)},
+      {"replay",
+       {{"seconds", longest(sides).value()}, {"top", top}, {"sides", std::move(played)}}}};
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string words_of_page(const std::vector<ReplaySide>& sides) {
+  std::string text = sides.size() == 1 ? "One optimizer step of" : "Optimizer steps of";
+  for (std::size_t at = 0; at < sides.size(); ++at)
+    text += fmt::format("{} {}{}", at == 0 ? "" : ",", sides.size() == 1 ? "" : side_name(at) + " ",
+                        seconds_text(sides[at].report.run->timeline.makespan));
+  const double top = most_used(sides);
+  if (top <= 0.0) return text + ". All traffic stays inside the host: no cable carries any.";
+  return fmt::format(
+      "{}. A line is its busiest cable: blue is idle, red is {} of the cable's "
+      "rate, the most of the step.",
+      text, percent_text(top));
+}
+
+std::string fabric_html(const ReplaySide& side, const std::string& name) {
+  return fmt::format(
+      "<div id=\"fabric-{}\">{}</div>\n", name,
+      heat_svg(side.report, "a line is its busiest cable at the moment that the slider shows"));
+}
+
 }  // namespace
 
 StepReplay::StepReplay(const Scenario& scenario) : fabric_{fabric_of(scenario)} {}
@@ -44,40 +109,31 @@ void StepReplay::watch(EventOptions& options) {
   };
 }
 
-std::string StepReplay::page(const EventReport& report) const {
-  FORETRAIN_REQUIRE(played() && report.run.has_value());
-  const StepPath path = played_path(*report.run);
-  double top = 1e-9;
-  for (const std::vector<double>& uses : frames_)
-    for (const double use : uses) top = std::max(top, use);
-  Json frames = Json::array();
-  for (const std::vector<double>& uses : frames_) frames.push_back(letters_of(uses, top));
-  Json tasks = Json::array();
-  for (const TaskLook& look : task_looks) tasks.push_back({look.name, look.paint.light});
-  const Json data{
-      {"schema", "replay/1"},
-      {"foretrain_version", version},
-      {"tasks", std::move(tasks)},
-      {"sides", Json::array({{{"side", "A"}, {"gantt", gantt_tree(path)}}})},
-      {"replay",
-       {{"seconds", path.timeline.makespan.value()}, {"top", top}, {"frames", std::move(frames)}}}};
+std::string replay_page(const std::vector<ReplaySide>& sides) {
+  FORETRAIN_REQUIRE(!sides.empty());
   PageShell shell;
   shell.kind = "replay";
-  shell.title = report.report.scenario.job.name;
   shell.main = "<section>\n<h2>The fabric, moment by moment</h2>\n" +
-               block_html(AnswerLine{fmt::format(
-                   "One optimizer step of {}. A line is its busiest cable: blue is idle, red is {} "
-                   "of the cable's rate, the most of the step.",
-                   seconds_text(path.timeline.makespan), percent_text(top))}) +
+               block_html(AnswerLine{words_of_page(sides)}) +
                "<div id=\"replay\"><noscript><p class=\"notice\">A script of the page plays the "
-               "step; it is switched off here.</p></noscript></div>\n<div id=\"fabric\">" +
-               heat_svg(report, "a line is its busiest cable at the moment that the slider shows") +
-               "</div>\n</section>\n" + gantt_html(path, "A", 2);
+               "step; it is switched off here.</p></noscript></div>\n";
+  std::string charts;
+  for (std::size_t at = 0; at < sides.size(); ++at) {
+    FORETRAIN_REQUIRE(sides[at].replay.played() && sides[at].report.run.has_value());
+    const std::string name = side_name(at);
+    const std::string heading = sides.size() == 1 ? "" : name + ": ";
+    const std::string& title = sides[at].report.report.scenario.job.name;
+    shell.title += (at == 0 ? "" : " | ") + heading + title;
+    shell.main += fabric_html(sides[at], name);
+    if (!heading.empty()) charts += block_html(AnswerLine{heading + title});
+    charts += gantt_html(played_path(*sides[at].report.run), name, 2);
+  }
+  shell.main += "</section>\n" + charts;
   shell.limits = {
       "An exchange moves its mean rate from its beginning to its end. Exchanges inside passes "
       "that stay within hosts have no times of their own and are not in the picture.",
       "The chart shows the data replica that the others wait for; the fabric carries all of them."};
-  shell.data = data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  shell.data = page_data(sides);
   return shell_html(shell);
 }
 

@@ -20,7 +20,8 @@ struct PageSide {
 };
 
 /// With its budget judged and its step ready to be drawn, where the plan can run.
-[[nodiscard]] PageSide page_side(Report report);
+/// @param played the step that the event engine played; absent: the critical path's
+[[nodiscard]] PageSide page_side(Report report, std::optional<StepPath> played = std::nullopt);
 
 /// What a page shows.
 struct ReportPage {

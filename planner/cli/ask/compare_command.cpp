@@ -9,6 +9,7 @@
 #include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/cli/output_file.hpp"
 #include "planner/cli/scenario_sides.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/page/compare.hpp"
@@ -23,59 +24,74 @@ struct CompareOptions {
   ScenarioOptions scenario;  ///< its file is not used
   std::string engine = "closed-form";
   std::string flops = "full";
+  std::string replay;
   AnswerOutput output;
   bool all = false;
 };
 
-/// A side by the engine that was asked for; nothing when Ctrl-C ended its run on the fabric.
-std::optional<Report> report_of(const Scenario& side, AttentionFlops convention,
-                                EngineKind engine) {
-  if (side.work != Work::training) {
-    require_own_engine(side, engine);
-    const Interruption guard;
-    Report report = evaluate(side, convention, EngineKind::closed_form, &Interruption::noted());
-    return report.study->stopped ? std::nullopt : std::optional(std::move(report));
-  }
-  if (engine != EngineKind::event) return evaluate(side, convention, engine);
-  EventSimulation played = simulate_events(side, convention, {}, {});
-  if (played.interrupted) return std::nullopt;
-  return std::move(played.event.report);
-}
+/// Sides as they were forecast; those that were played on their fabrics as they were.
+struct Sides {
+  std::vector<Report> reports;
+  std::vector<EventSimulation> played;
+};
 
 /// Nothing when Ctrl-C ended it.
-std::optional<std::vector<Report>> reports_of(const CompareOptions& options) {
+std::optional<Sides> forecast_sides(const CompareOptions& options) {
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
   const EngineKind engine = engine_value(options.engine);
-  const std::vector<Scenario> sides = read_sides(options.files, options.scenario);
-  if (sides.size() < 2)
+  EventCliOptions event;
+  event.replay = options.replay;
+  check_event_options(event);
+  if (engine != EngineKind::event && event.given())
+    throw UsageError("--replay is for --engine event: the others have no links");
+  const std::vector<Scenario> scenarios = read_sides(options.files, options.scenario);
+  if (scenarios.size() < 2)
     throw UsageError(
         "compare needs two scenarios: name another file, or change a side of this one with --set "
         "B:key=value");
-  std::vector<Report> reports;
-  for (const Scenario& side : sides) {
-    auto report = report_of(side, convention, engine);
-    if (!report) return std::nullopt;
-    reports.push_back(std::move(*report));
+  Sides sides;
+  for (const Scenario& scenario : scenarios) {
+    if (engine != EngineKind::event || scenario.work != Work::training) {
+      auto side = report_by(scenario, convention, engine);
+      if (!side) return std::nullopt;
+      sides.reports.push_back(std::move(side->report));
+      continue;
+    }
+    sides.played.push_back(simulate_events(scenario, convention, event, {}));
+    if (sides.played.back().interrupted) return std::nullopt;
+    sides.reports.push_back(sides.played.back().event.report);
   }
-  return reports;
+  return sides;
 }
 
-std::string page_of(const Comparison& comparison) {
+std::string page_of(const Comparison& comparison, const std::vector<EventSimulation>& played) {
   ReportPage page;
-  for (const Report& report : comparison.reports) page.sides.push_back(page_side(report));
+  for (std::size_t side = 0; side < comparison.reports.size(); ++side) {
+    std::optional<StepPath> path;
+    if (!played.empty() && played[side].event.run) path = played_path(*played[side].event.run);
+    page.sides.push_back(page_side(comparison.reports[side], std::move(path)));
+  }
   return page_html(page);
 }
 
+void write_replay_of(const std::vector<EventSimulation>& played, const std::string& file) {
+  if (file.empty()) return;
+  std::vector<const EventSimulation*> sides;
+  for (const EventSimulation& side : played) sides.push_back(&side);
+  write_replay(sides, file);
+}
+
 int run_compare(const CompareOptions& options) {
-  auto reports = reports_of(options);
-  if (!reports) {
+  auto sides = forecast_sides(options);
+  if (!sides) {
     write_diagnostic("interrupted: a side was not played to its end, so there is no comparison");
     return Interruption::exit_code();
   }
-  const Comparison comparison = compare(std::move(*reports));
+  write_replay_of(sides->played, options.replay);
+  const Comparison comparison = compare(std::move(sides->reports));
   const AnswerForms forms{"comparison", [&] { return comparison_json(comparison); },
                           [&] { return comparison_csv(comparison); },
-                          [&] { return page_of(comparison); }};
+                          [&] { return page_of(comparison, sides->played); }};
   const int delivered = deliver_answer(options.output, forms, [&] {
     return comparison_answer(comparison,
                              options.all ? CatalogValues::listed : CatalogValues::grouped);
@@ -101,6 +117,10 @@ Command add_compare_command(CLI::App& program) {
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");
   add_answer_output(*app, options->output, "schema comparison/1", {}, "one row per number");
+  app->add_option("--replay", options->replay,
+                  "Engine event: a page that plays the steps of all sides by one clock")
+      ->type_name("FILE.html");
+  guard_outputs(*app, FileUse::report, {"--replay"});
   app->add_flag("--all", options->all, "List the catalog values that differ, too");
   add_scenario_options(*app, options->scenario);
   app->footer(
@@ -111,6 +131,7 @@ Command add_compare_command(CLI::App& program) {
       "  foretrain compare run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32\n"
       "  foretrain compare a.yaml b.yaml c.yaml --set training.micro_batch=2 --csv\n"
       "  foretrain compare run.yaml --set B:simulation.routing=adaptive --engine event\n"
+      "  foretrain compare a.yaml b.yaml --engine event --replay both.html\n"
       "Exit codes: 0 ok, 2 bad usage or input, 3 a scenario is infeasible, 130 interrupted.");
   return {app, [options] { return run_compare(*options); }};
 }

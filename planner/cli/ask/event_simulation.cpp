@@ -9,7 +9,6 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/page/replay_page.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -92,16 +91,42 @@ void check_event_options(const EventCliOptions& options) {
                      ": the page is an HTML file, its name ends in .html");
 }
 
-namespace {
-
-void write_replay(const StepReplay& replay, const EventReport& report, const std::string& file) {
-  if (replay.played())
-    write_file(file, replay.page(report));
-  else
-    write_diagnostic("no replay: routes change during the step");
+void write_replay(const std::vector<const EventSimulation*>& sides, const std::string& file) {
+  std::vector<ReplaySide> played;
+  for (const EventSimulation* side : sides) {
+    if (side->replay) {
+      played.push_back({*side->replay, side->event});
+    } else if (side->event.run) {
+      write_diagnostic("no replay: routes change during the step");
+      return;
+    } else {
+      write_diagnostic("no replay: the plan cannot run");
+      return;
+    }
+  }
+  write_file(file, replay_page(played));
 }
 
-}  // namespace
+std::optional<EngineReport> report_by(const Scenario& scenario, AttentionFlops convention,
+                                      EngineKind engine) {
+  if (scenario.work != Work::training) {
+    require_own_engine(scenario, engine);
+    const Interruption guard;
+    Report report = evaluate(scenario, convention, EngineKind::closed_form, &Interruption::noted());
+    if (report.study->stopped) return std::nullopt;
+    return EngineReport{std::move(report), std::nullopt};
+  }
+  if (engine != EngineKind::event)
+    return EngineReport{evaluate(scenario, convention, engine), std::nullopt};
+  EventSimulation played = simulate_events(scenario, convention, {}, {});
+  if (played.interrupted) {
+    write_diagnostic("interrupted: a step was not played to its end, so there is no answer");
+    return std::nullopt;
+  }
+  std::optional<StepPath> path;
+  if (played.event.run) path = played_path(*played.event.run);
+  return EngineReport{std::move(played.event.report), std::move(path)};
+}
 
 EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
                                 const EventCliOptions& options, const StepViewOptions& views) {
@@ -121,14 +146,15 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
     return !Interruption::noted();
   };
   const Interruption guard;
-  EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt};
+  EventSimulation result{evaluate_event(scenario, convention, how), std::nullopt, std::nullopt,
+                         std::nullopt};
   const auto& run = result.event.run;
   // Also where what a plan would take if it fit was being played.
   if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
   if (run && !run->stopped && views.wanted()) result.path = played_path(*run);
   if (run && !run->stopped && !options.heat.empty())
     write_file(options.heat, heat_svg(result.event));
-  if (run && !run->stopped && replay) write_replay(*replay, result.event, options.replay);
+  if (run && !run->stopped && replay && replay->played()) result.replay = std::move(replay);
   return result;
 }
 
@@ -142,7 +168,7 @@ EventSimulation simulate_links(const Scenario& scenario, AttentionFlops conventi
     return !Interruption::noted();
   };
   const Interruption guard;
-  EventSimulation result{play_for_links(scenario, convention, question), std::nullopt,
+  EventSimulation result{play_for_links(scenario, convention, question), std::nullopt, std::nullopt,
                          std::nullopt};
   if (Interruption::noted()) result.interrupted = latest;
   return result;

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "models/forecast/path_forecast.hpp"
 #include "planner/cli/ask/step_views.hpp"
+#include "planner/page/replay_page.hpp"
 #include "planner/step/event_report.hpp"
 #include "planner/step/link_causes.hpp"
 #include "planner/step/neighbour_report.hpp"
@@ -43,10 +45,23 @@ struct EventSimulation {
   EventReport event;
   std::optional<ReplayProgress> interrupted;  ///< by Ctrl-C
   std::optional<StepPath> path;               ///< for charts and traces
+  std::optional<StepReplay> replay;  ///< where options.replay asks for it and it was played
 };
 [[nodiscard]] EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
                                               const EventCliOptions& options,
                                               const StepViewOptions& views);
+
+/// Writes the page that --replay asks for, or says why there is none.
+void write_replay(const std::vector<const EventSimulation*>& sides, const std::string& file);
+
+/// A forecast by any engine.
+struct EngineReport {
+  Report report;
+  std::optional<StepPath> played;  ///< by the event engine, where the plan can run
+};
+/// Nothing where Ctrl-C stopped a run on the fabric, which is said.
+[[nodiscard]] std::optional<EngineReport> report_by(const Scenario& scenario,
+                                                    AttentionFlops convention, EngineKind engine);
 
 /// The same for what crosses links. @throws UsageError as play_for_links()
 [[nodiscard]] EventSimulation simulate_links(const Scenario& scenario, AttentionFlops convention,

@@ -76,11 +76,11 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
     throw UsageError(
         "--link is about the quantity link: foretrain explain SCENARIO link --link NAME");
   if (options.quantity == "link") return explain_links(options, convention);
-  const Interruption guard;
-  const Report report =
-      evaluate(read_scenario(options.source, has_claim ? Purpose::training : Purpose::any),
-               convention, fast_engine_value(options.engine), &Interruption::noted());
-  if (Interruption::noted()) return Interruption::exit_code();
+  const auto forecast =
+      report_by(read_scenario(options.source, has_claim ? Purpose::training : Purpose::any),
+                convention, engine_value(options.engine));
+  if (!forecast) return Interruption::exit_code();
+  const Report& report = forecast->report;
   if (has_claim) return explain_claim(report, options, convention);
   const std::string source = source_words(options.source);
   if (options.quantity.empty())
@@ -114,7 +114,7 @@ Command add_explain_command(CLI::App& program) {
   auto* claim = app->add_option("--claim", options->claim,
                                 "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
   claim->type_name("TEXT");
-  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
+  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/cli/ask/event_simulation.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
@@ -60,15 +61,13 @@ int report(const ReportOptions& options) {
     throw UsageError(fmt::format("--plans takes 1 to {}, the plans to show, not {}",
                                  most_plans_of_page, options.plans));
   const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const EngineKind engine = fast_engine_value(options.engine);
+  const EngineKind engine = engine_value(options.engine);
   ReportPage page;
-  {
-    const Interruption guard;
-    for (const Scenario& scenario : read_sides(options.files, options.scenario))
-      page.sides.push_back(
-          page_side(evaluate(scenario, convention, engine, &Interruption::noted())));
+  for (const Scenario& scenario : read_sides(options.files, options.scenario)) {
+    auto side = report_by(scenario, convention, engine);
+    if (!side) return Interruption::exit_code();
+    page.sides.push_back(page_side(std::move(side->report), std::move(side->played)));
   }
-  if (Interruption::noted()) return Interruption::exit_code();
   for (const PageSide& side : page.sides)
     if (!side.not_drawn.empty()) write_diagnostic("no picture of the step: " + side.not_drawn);
   page.plans = searched(options, page.sides.front().report.scenario);
@@ -112,7 +111,8 @@ Command add_report_command(CLI::App& program) {
       ->type_name("N");
   app->add_option("--gpus", options->gpus, "With --plans: numbers of GPUs to try, as for plan")
       ->type_name("LIST");
-  app->add_option("--engine", options->engine, "How to compute: path (default) or closed-form")
+  app->add_option("--engine", options->engine,
+                  "How to compute: path (default), closed-form or event")
       ->type_name("NAME");
   app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
       ->type_name("NAME");

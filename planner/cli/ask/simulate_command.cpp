@@ -52,6 +52,7 @@ std::optional<StepPath> path_for_views(const Report& report, const StepViewOptio
 struct Played {
   std::optional<StepPath> path;
   std::vector<TraceCounter> counters;
+  std::optional<StepPath> on_fabric{};  ///< by the event engine, for pages
 };
 
 int print(const Report& report, const Played& played, const SimulateOptions& options) {
@@ -65,7 +66,7 @@ int print(const Report& report, const Played& played, const SimulateOptions& opt
                           [&] { return report.study ? report.study->json : report_json(report); },
                           [&] { return report_csv({report}); },
                           [&] {
-                            return page_html({{page_side(report)}, std::nullopt});
+                            return page_html({{page_side(report, played.on_fabric)}, std::nullopt});
                           },
                           chart};
   const bool full = options.full || output.markdown;
@@ -144,9 +145,11 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
     (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.output.out);
     return Interruption::exit_code();
   }
+  if (event.run && !options.event.replay.empty()) write_replay({&simulation}, options.event.replay);
   if (event.run && !options.silent()) write_diagnostic("simulated " + played_text(event));
   Played played{simulation.path, {}};
   if (played.path) played.counters = link_counters(event);
+  if (event.run) played.on_fabric = played_path(*event.run);
   return finish(event.report, played, options);
 }
 

@@ -34,8 +34,10 @@ run 2 simulate "$scenario" --json --csv
 run 2 simulate no-such-file.yaml
 has err "no-such-file.yaml"
 has err "1 error"
-run 2 explain "$scenario" mfu --engine event
+run 2 check "$scenario" --engine event
 has err "--engine event is for simulate"
+run 0 explain "$scenario" step --engine event
+has out "event"
 run 0 simulate "$scenario" --engine event
 has out "Busiest links"
 has err "simulated 2 of 16 data replicas"
@@ -54,10 +56,22 @@ import json, re, sys
 page = open(sys.argv[1]).read()
 assert not re.search(r'(src|href)="(?!data:|#)', page)
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
-frames, fabric = data["replay"]["frames"], page.split('id="fabric"')[1]
+frames, fabric = data["replay"]["sides"][0]["frames"], page.split('id="fabric-A"')[1]
 assert len(frames) == 240 and {len(frame) for frame in frames} == {fabric.count("<line ")}
 assert any("z" in frame for frame in frames) and len(set(frames)) > 10
 REPLAY
+run 0 compare "$scenario" --set B:simulation.routing=ecmp --engine event --replay both.html --json
+python3 - both.html <<'REPLAY' || fail "the replay of two steps does not run by one clock"
+import json, re, sys
+page = open(sys.argv[1]).read()
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+played = data["replay"]
+assert [side["side"] for side in played["sides"]] == ["A", "B"] and page.count('class="step"') >= 2
+assert played["seconds"] == max(side["seconds"] for side in played["sides"])
+assert 'id="fabric-A"' in page and 'id="fabric-B"' in page
+REPLAY
+run 2 compare "$scenario" --set B:simulation.routing=ecmp --replay both.html
+has err "--engine event"
 run 2 simulate "$scenario" --engine event --replay replay.svg
 has err ".svg"
 run 2 simulate "$scenario" --unfold

@@ -67,7 +67,8 @@ has err "--html FILE"
 run 2 report "$scenario" --html x.html --gpus 512
 has err "--plans"
 run 2 report "$scenario" --html x.html --plans -1
-run 2 report "$scenario" --html x.html --engine event
+run 0 report "$scenario" --markdown played.md --engine event
+has played.md "Busiest links"
 run 2 report "$scenario" --html no-such-folder/x.html
 has err "cannot write"
 run 2 report "$scenario" --html x.html --set C:parallel.tensor=4 --set D.x=1

@@ -63,7 +63,7 @@ if command -v fish >/dev/null; then
   fish -n script.fish || fail "fish does not read its script"
   HOME=$work fish -c 'source script.fish; complete -C "foretrain sim"' >out 2>/dev/null
   has out "simulate"
-  HOME=$work fish -c 'source script.fish; complete -C "foretrain explain --engine "' >out 2>/dev/null
+  HOME=$work fish -c 'source script.fish; complete -C "foretrain check --engine "' >out 2>/dev/null
   has out "closed-form"
   lacks out "event"
 fi
