@@ -20,6 +20,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/text/usage_error.hpp"
+#include "planner/transfers/transfer_report.hpp"
 
 namespace foretrain {
 namespace {
@@ -135,11 +136,34 @@ int simulate_beside(const SimulateOptions& options) {
       options.output.out);
 }
 
+/// What goes between parts of a machine that do unlike work, in place of a step of training.
+int simulate_transfers(const SimulateOptions& options, const TransferReport& report) {
+  const bool drawn = !options.event.heat.empty() || !options.event.replay.empty();
+  if (options.output.csv || options.views.wanted() || drawn)
+    throw UsageError(
+        "transfers over the fabric are text, --json, --markdown and --html: take the other outputs "
+        "out");
+  const int delivered =
+      deliver_answer(options.output, {"transfers", [&] { return transfer_json(report); }},
+                     [&] { return transfer_answer(report); });
+  if (delivered != exit_ok) return delivered;
+  return report.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
+}
+
 int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
   check_event_options(options.event);
   if (!options.event.neighbour.empty()) return simulate_beside(options);
+  Scenario scenario = read_scenario(options.source, Purpose::any);
+  if (options.event.seed) scenario.job.simulation.seed = *options.event.seed;
+  if (scenario.post_training) return simulate_transfers(options, weights_on_fabric(scenario));
+  const bool only_serves = scenario.serving && scenario.job.training.sequence == 0;
+  if (only_serves && scenario.serving->prefill.replicas == 0)
+    throw UsageError(
+        "the scenario serves and does not train; type foretrain serve FILE: of serving, the event "
+        "engine plays caches from replicas that prefill alone");
+  if (only_serves) return simulate_transfers(options, caches_on_fabric(scenario));
   EventSimulation simulation =
-      simulate_events(read_scenario(options.source), convention, options.event, options.views);
+      simulate_events(std::move(scenario), convention, options.event, options.views);
   EventReport& event = simulation.event;
   if (simulation.interrupted) {
     (void)deliver(stopped_text(event, *simulation.interrupted, output_style()), options.output.out);
@@ -209,6 +233,7 @@ Command add_simulate_command(CLI::App& program) {
       "  foretrain simulate run.yaml --markdown --out forecast.md\n"
       "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
       "  foretrain simulate run.yaml --engine event --neighbour other.yaml\n"
+      "  foretrain simulate grpo.yaml --engine event     new weights on their way to the engine\n"
       "  foretrain simulate run.yaml --gantt             the step as a chart\n"
       "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
       "  foretrain simulate run.yaml --power power.csv   watts of GPU, host, rack and site\n"

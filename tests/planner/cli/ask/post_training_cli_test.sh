@@ -75,8 +75,29 @@ for command in fit explain goodput sensitivity "report --html report.html"; do
   run 2 $command "$grpo"
   has err "the scenario is of post-training"
 done
-run 2 simulate "$grpo" --engine event
-has err "the scenario is of post-training"
+
+# The event engine plays new weights on their way: NICs bound what checkpoint-engine promises.
+run 3 simulate "$grpo" --engine event
+has out "in place"
+run 0 simulate "$grpo" --engine event "${apart[@]}"
+is_narrow out
+has out "replica 6 to replica 7"
+run 0 simulate "$grpo" --engine event "${apart[@]}" --set post_training.sync=checkpoint-engine --json
+is_json out
+cp out weights.json
+python3 - weights.json <<'CHECK' || fail "eight replicas are not filled one from the other over a NIC of 49 GB/s"
+import json, sys
+played = json.load(open(sys.argv[1]))
+rows = played["transfers"]
+assert len(rows) == 8 and played["schema"] == "transfers/1"
+assert abs(rows[0]["bytes"] / rows[0]["alone_s"] / 65e9 - 1) < 1e-9
+assert all(abs(row["played_s"] / row["alone_s"] - 1) < 1e-9 for row in rows[1:])
+assert rows[0]["played_s"] > rows[0]["alone_s"]
+assert abs(played["played_s"] - played["start_s"] - rows[0]["played_s"]) < 1e-9
+assert abs(played["step_s"] - played["step_alone_s"] - played["played_s"] + played["alone_s"]) < 1e-6
+CHECK
+run 2 simulate "$grpo" --engine event "${apart[@]}" --csv
+has err "--json"
 run 0 show "$grpo"
 has out "post_training.answers"
 

@@ -101,6 +101,9 @@ run 2 solve "$chat" model
 has err "of serving ask for gpus or rate"
 run 2 goodput "$chat"
 has err "foretrain serve FILE"
+run 0 simulate "$root/scenarios/serving/llama3.1-70b-disaggregated-16xh100.yaml" --engine event
+is_narrow out
+has out "prefill 1 to decode 1"
 run 2 serve "$root/scenarios/llama3-8b-8xh100.yaml"
 has err "foretrain simulate FILE"
 run 0 show "$chat"
