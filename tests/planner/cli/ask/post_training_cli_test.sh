@@ -78,7 +78,7 @@ done
 
 # The event engine plays new weights on their way: NICs bound what checkpoint-engine promises.
 run 3 simulate "$grpo" --engine event
-has out "in place"
+has out "gathered and handed over"
 run 0 simulate "$grpo" --engine event "${apart[@]}"
 is_narrow out
 has out "replica 6 to replica 7"
