@@ -31,8 +31,7 @@ Seconds ring_time(const CommGroup& group, Bytes payload, double passes,
   const double local_steps = ranks - 1.0 - crossings;
   const CollectiveCost& level = crossings > 0 ? path.site.across : path.device.inside;
   const Network& network = path.cluster.network;
-  const Seconds crossing =
-      path.site.across.per_step + network.step_latency + path_latency(network, group.span_hosts);
+  const Seconds crossing = path.site.across.per_step + network.step_latency + network.path_latency;
   Seconds time = level.launch + level.ramp * std::sqrt(payload.value());
   if (group.ranks_per_domain > 1) time += path.site.wait;
   time += passes * (local_steps * path.device.inside.per_step + crossings * crossing);
@@ -80,7 +79,7 @@ Seconds all_to_all_time(const CommGroup& group, const AllToAllTraffic& traffic,
 
 Seconds send_time(Bytes payload, int span_hosts, const CollectivePath& path) {
   if (span_hosts <= 1) return path.device.inside.launch + payload / scale_up_rate(path);
-  return path.site.across.launch + path_latency(path.cluster.network, span_hosts) +
+  return path.site.across.launch + path.cluster.network.path_latency +
          payload / nic_rate_per_gpu(shift_share(path.cluster, span_hosts - 1, span_hosts),
                                     path.site.send_share, path);
 }

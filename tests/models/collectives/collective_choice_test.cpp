@@ -111,3 +111,22 @@ TEST_CASE("collective choice: a send takes the link, or a NIC", "[models][collec
   CHECK(rate({2, 2, 1}) == Approx(0.703 * 450.0).epsilon(0.03));
   CHECK(rate({2, 1, 2}) == Approx(0.89 * 0.98 * 50.0).epsilon(0.03));
 }
+
+TEST_CASE("collective choice: below one leaf a send climbs one level of switches, below a pod two",
+          "[models][collective]") {
+  Job job = h100_job();
+  Network& network = job.cluster.network;
+  network.switch_levels = 3;
+  network.path_latency = 6.0 * us;
+  network.hosts_per_leaf = 4;
+  network.hosts_per_pod = 16;
+  const auto sent = [&](int hosts) {
+    const CommGroup pair{2, 1, hosts};
+    return collective_time(CollectiveOp::send, pair, Bytes{8.0}, test::path_of(job)).in(us);
+  };
+  CHECK(sent(5) - sent(4) == Approx(2.0));
+  CHECK(sent(17) - sent(16) == Approx(2.0));
+  CHECK(sent(16) == sent(5));
+  network.switch_levels = 2;  // rails meet below the second level, whatever tiers are above it
+  CHECK(sent(17) == sent(16));
+}

@@ -107,20 +107,3 @@ TEST_CASE("collectives: a host waits for its slowest rank once per call", "[mode
   const Seconds after = all_reduce_time(host, 1.0 * MB, test::path_of(job));
   CHECK((after - before).in(us) == Approx(27.0));
 }
-
-TEST_CASE("collectives: below one leaf a path climbs one level of switches, below a pod two",
-          "[models][collective]") {
-  Job job = test::llama2_70b_job();
-  Network& network = job.cluster.network;
-  network.switch_levels = 3;
-  network.path_latency = 6.0 * us;
-  network.hosts_per_leaf = 4;
-  network.hosts_per_pod = 16;
-  const auto sent = [&](int hosts) { return send_time(Bytes{}, hosts, test::path_of(job)).in(us); };
-  CHECK(sent(5) - sent(4) == Approx(2.0));
-  CHECK(sent(17) - sent(16) == Approx(2.0));
-  CHECK(sent(16) == sent(5));
-  // Rails meet on their leaf: two levels in all, whatever tiers there are above.
-  network.switch_levels = 2;
-  CHECK(sent(17) == sent(16));
-}
