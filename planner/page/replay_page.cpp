@@ -89,9 +89,16 @@ std::string words_of_page(const std::vector<ReplaySide>& sides) {
       text, percent_text(top));
 }
 
+/// "A: llama2-70b, --set parallel.tensor=4": which of several sides.
+std::string words_of_side(const ReplaySide& side, const std::string& name) {
+  const Scenario& scenario = side.report.report.scenario;
+  const std::string changed = overrides_text(scenario);
+  return name + ": " + scenario.job.name + (changed.empty() ? "" : ", " + changed);
+}
+
 std::string fabric_html(const ReplaySide& side, const std::string& name) {
   return fmt::format(
-      "<div id=\"fabric-{}\">{}</div>\n", name,
+      "<div class=\"fabric\" id=\"fabric-{}\">{}</div>\n", name,
       heat_svg(side.report, "a line is its busiest cable at the moment that the slider shows"));
 }
 
@@ -121,11 +128,12 @@ std::string replay_page(const std::vector<ReplaySide>& sides) {
   for (std::size_t at = 0; at < sides.size(); ++at) {
     FORETRAIN_REQUIRE(sides[at].replay.played() && sides[at].report.run.has_value());
     const std::string name = side_name(at);
-    const std::string heading = sides.size() == 1 ? "" : name + ": ";
+    const std::string heading =
+        sides.size() == 1 ? "" : block_html(AnswerLine{words_of_side(sides[at], name)});
     const std::string& title = sides[at].report.report.scenario.job.name;
-    shell.title += (at == 0 ? "" : " | ") + heading + title;
-    shell.main += fabric_html(sides[at], name);
-    if (!heading.empty()) charts += block_html(AnswerLine{heading + title});
+    if (shell.title.find(title) == std::string::npos) shell.title += (at == 0 ? "" : ", ") + title;
+    shell.main += heading + fabric_html(sides[at], name);
+    charts += heading;
     charts += gantt_html(played_path(*sides[at].report.run), name, 2);
   }
   shell.main += "</section>\n" + charts;
