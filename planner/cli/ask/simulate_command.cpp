@@ -155,13 +155,14 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
   if (!options.event.neighbour.empty()) return simulate_beside(options);
   Scenario scenario = read_scenario(options.source, Purpose::any);
   if (options.event.seed) scenario.job.simulation.seed = *options.event.seed;
-  if (scenario.post_training) return simulate_transfers(options, weights_on_fabric(scenario));
-  const bool only_serves = scenario.serving && scenario.job.training.sequence == 0;
-  if (only_serves && scenario.serving->prefill.replicas == 0)
+  if (scenario.work == Work::post_training)
+    return simulate_transfers(options, weights_on_fabric(scenario));
+  const bool serves = scenario.work == Work::serving;
+  if (serves && scenario.serving->prefill.replicas == 0)
     throw UsageError(
         "the scenario serves and does not train; type foretrain serve FILE: of serving, the event "
         "engine plays caches from replicas that prefill alone");
-  if (only_serves) return simulate_transfers(options, caches_on_fabric(scenario));
+  if (serves) return simulate_transfers(options, caches_on_fabric(scenario));
   EventSimulation simulation =
       simulate_events(std::move(scenario), convention, options.event, options.views);
   EventReport& event = simulation.event;
