@@ -63,6 +63,7 @@ std::vector<EngineSlot> engine_slots() {
           share_slot("attention", &T::attention, {0.7, 0.4, low, 1.1}, 0.06),
           share_slot("experts", &T::experts, {0.7, 0.4, low, 1.2}, 0.2),
           share_slot("fused_experts", &T::fused_experts, {0.7, 0.4, low, 1.2}, 0.2),
+          share_slot("hopper_experts", &T::hopper_experts, {0.5, 0.4, low, 1.2}, 0.2),
           share_slot("expert_memory", &T::expert_memory, {0.8, 0.08, low, whole}, 0.04),
           time_slot("expert_start", &T::expert_start, 20.0, 0.7, 0.3),
           time_slot("fused_expert_start", &T::fused_expert_start, 10.0, 0.7, 0.3),
@@ -70,7 +71,9 @@ std::vector<EngineSlot> engine_slots() {
           share_slot("routing", &T::routing, {4.0, 0.3, low, 50.0}, 0.08),
           time_slot("exchange", &T::exchange, 5.0, 0.5, 0.08),
           time_slot("dispatch", &T::dispatch, 25.0, 0.3, 0.2),
-          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.12)};
+          time_slot("dispatch_prompts", &T::dispatch_prompts, 50.0, 0.4, 0.2),
+          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.12),
+          share_slot("burst", &T::burst, {0.3, 1.0, 0.01, 1.0}, 0.8)};
 }
 
 /// Records that no fit reads, and stay in the figures: their source contradicts itself, or others
@@ -80,10 +83,7 @@ struct ComparedAlone {
   std::string_view version;  ///< of the engine; empty: any
 };
 constexpr ComparedAlone compared_alone[]{{"gpustack/", ""},
-                                         {"sgl_cookbook/Kimi-K2.5", ""},
-                                         {"aiconfigurator/DeepSeek", "1.3.0rc1"},
-                                         {"aiconfigurator/DeepSeek", "1.3.0rc5"},
-                                         {"aiconfigurator/", "0.12.0"}};
+                                         {"aiconfigurator/DeepSeek", "0.5.10.post1"}};
 
 bool only_compared(const InferenceRecord& record) {
   return std::any_of(std::begin(compared_alone), std::end(compared_alone),
@@ -98,9 +98,8 @@ constexpr int digits = 3;
 constexpr int starts = 1;
 constexpr double simplex_side = 1.0;  // of a deviation: waves of tiles make steps of a step's time
 constexpr double settled = 0.03;      // of a deviation: a search ends where it would move by less
-constexpr double few_clients = 16.0;  // of a time to first token that queues hardly move
 constexpr double first_token_weight = 0.3;  // queueing, which the closed form knows least of
-constexpr double rows_of_group = 12.0;      // what a group says, however many rows it has
+constexpr double rows_of_group = 30.0;      // what a group says, however many rows it has
 
 bool is_first_token(const char* quantity) {
   return quantity == std::string_view(first_token_quantity);
@@ -246,18 +245,26 @@ std::vector<EngineSlot> slots_around(const EngineFit& all) {
   return slots;
 }
 
+std::string load_name(const std::optional<ClosedLoad>& closed) {
+  if (!closed) return "offline";
+  for (const double most : {4.0, 16.0, 64.0})
+    if (closed->concurrency <= most) return fmt::format("up to {:.0f}", most);
+  return "more";
+}
+
 EngineCase case_of(std::size_t place, const InferenceRecord& record, const InferenceCase& asked) {
   EngineCase made{place,
                   engine_of_record(record.engine),
                   asked.deployment.cluster.host.device.name,
                   record.table() + "/" + asked.deployment.model.name,
+                  load_name(asked.closed),
                   ReadyCase{asked},
                   {}};
   const auto add = [&](const char* quantity, const std::optional<double>& measured) {
     if (measured) made.measured.push_back({quantity, *measured});
   };
   if (asked.closed) {
-    if (asked.closed->concurrency <= few_clients) add(first_token_quantity, record.ttft_s);
+    add(first_token_quantity, record.ttft_s);
     add(output_token_quantity, record.tpot_s);
   }
   // With clients that wait for their answers, both say nearly the same.

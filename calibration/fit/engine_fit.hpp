@@ -45,6 +45,7 @@ struct EngineCase {
   std::string engine;
   std::string device;
   std::string group;  ///< table and shape: models of one shape are one
+  std::string load;   ///< how many clients: "offline", "up to 4", ...
   ReadyCase ready;
   std::vector<EngineMeasurement> measured;  ///< what a fit reads
 };

@@ -113,8 +113,9 @@ class Ordered {
 
 bool is_inference(const std::string& quantity) {
   return quantity == output_tokens_quantity || quantity == first_token_quantity ||
-         quantity == output_token_quantity || quantity == rl_step_quantity ||
-         quantity == rl_generation_quantity || quantity == rl_train_quantity;
+         quantity == low_load_first_token_quantity || quantity == output_token_quantity ||
+         quantity == rl_step_quantity || quantity == rl_generation_quantity ||
+         quantity == rl_train_quantity;
 }
 
 double RecordCheck::error() const {

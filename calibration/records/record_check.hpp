@@ -12,6 +12,8 @@ inline constexpr const char* kernel_quantity = "kernel_time_us";
 inline constexpr const char* collective_quantity = "collective_time_us";
 inline constexpr const char* output_tokens_quantity = "output_tokens_per_s";
 inline constexpr const char* first_token_quantity = "ttft_s";
+/// The same of records with so few clients that requests hardly wait for each other, once more.
+inline constexpr const char* low_load_first_token_quantity = "ttft_low_load_s";
 inline constexpr const char* output_token_quantity = "tpot_s";
 inline constexpr const char* rl_step_quantity = "rl_step_s";
 inline constexpr const char* rl_generation_quantity = "rl_generation_s";

@@ -12,6 +12,7 @@ namespace {
 
 const std::string& part_of(const EngineCase& one, EngineAxis axis) {
   if (axis == EngineAxis::source) return one.group;
+  if (axis == EngineAxis::load) return one.load;
   return axis == EngineAxis::device ? one.device : one.engine;
 }
 

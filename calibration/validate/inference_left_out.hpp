@@ -15,10 +15,10 @@
 namespace foretrain {
 
 /// What leaves the records of engines together: those of one table and model, those on one device,
-/// those of one engine.
-enum class EngineAxis : std::uint8_t { source, device, engine };
+/// those of one engine, those of one load (offline, and up to 4, 16, 64 and more clients).
+enum class EngineAxis : std::uint8_t { source, device, engine, load };
 FORETRAIN_ENUM_NAMES(EngineAxis, {EngineAxis::source, "source"}, {EngineAxis::device, "device"},
-                     {EngineAxis::engine, "engine"});
+                     {EngineAxis::engine, "engine"}, {EngineAxis::load, "load"});
 
 /// Forecasts of records by constants that were fitted without them.
 struct InferenceLeftOut {

@@ -27,6 +27,9 @@ struct EngineTimes {
   double attention = 1.0;  ///< attention of prefill against the device's rate
   double experts = 1.0;    ///< grouped experts against GEMMs of as many rows
   double fused_experts = 1.0;  ///< the same of experts that multiply in 4 bits, in fused kernels
+  /// The same on Hopper, of experts in fewer than 16 bits, whose kernels scale or unpack on the
+  /// way.
+  double hopper_experts = 1.0;
   double expert_memory = 0.7;  ///< as `memory`, of the routed experts' weights
   /// Of a layer with routed experts, whatever its rows: choosing, sorting and bringing rows to
   /// experts and back, beyond the kernels of the two products.
@@ -36,9 +39,13 @@ struct EngineTimes {
   /// How evenly experts are chosen: shape of the gamma distribution of their popularity; the larger
   /// the more evenly.
   double routing = 4.0;
-  Seconds exchange;  ///< start of an all-reduce of one shot, beyond a kernel
-  Seconds dispatch;  ///< start of a dispatch to experts, or of a combine (DeepEP, all-to-all)
+  Seconds exchange;             ///< start of an all-reduce of one shot, beyond a kernel
+  Seconds dispatch;             ///< start of a dispatch of decoded rows to experts, or of a combine
+  Seconds dispatch_prompts;     ///< the same of a step with prompts (DeepEP's normal mode)
   double exchange_share = 0.5;  ///< of the link rate that exchanges of steps reach
+  /// How much clients that started together stay together: 0, each asks at a time of its own; 1,
+  /// all prompts come at once and all answers decode in step.
+  double burst = 0.5;
 };
 
 /// How the engine uses memory and batches.
@@ -56,6 +63,9 @@ struct EngineRules {
   /// GUARANTEED_NO_EVICT); else the cache grows, and the last to start make room where it is full.
   bool reserves_output = false;
   bool mixed_steps = true;  ///< prefill chunks beside decode sequences in one step
+  /// Rows that every expert of a rank has at least in blocks of 8 bits on Hopper, used or not, with
+  /// its weights read (DeepGEMM's contiguous layout); 0: experts have the rows that reach them.
+  int padded_rows = 0;
 };
 
 /// An engine release. Data: calibration/profiles/engine.

@@ -76,13 +76,14 @@ struct StepRates {
   serving_detail::ExchangeRates exchange{};
 };
 
-StepRates rates_of(const PriceList& list, const EngineTimes& times) {
+StepRates rates_of(const PriceList& list, const EngineTimes& times, bool prompts) {
   StepRates rates{times};
   rates.kernel = times.kernel.value();
   rates.byte = 1.0 / (list.bandwidth * times.memory);
   rates.expert_byte = 1.0 / (list.bandwidth * times.expert_memory);
   rates.cached_byte = 1.0 / (list.bandwidth * times.cache);
-  rates.exchange = {(times.exchange + times.kernel).value(), times.dispatch.value(),
+  rates.exchange = {(times.exchange + times.kernel).value(),
+                    (prompts ? times.dispatch_prompts : times.dispatch).value(),
                     times.exchange_share};
   return rates;
 }
@@ -114,11 +115,14 @@ double product_time(const ProductPrice& price, const Load& load, const StepRates
   return price.layers * (smooth_max(compute, memory) + start);
 }
 
-/// Rows of the busiest of so many groups, among which rows are spread at random.
-double busiest_rows(double rows, double groups) {
+/// Rows of the busiest of so many groups of ranks, each with `local` experts among whose popularity
+/// rows are spread at random: negative binomial, as each expert's, with the variance
+/// mean + mean^2 / (a local).
+double busiest_rows(double rows, double groups, double local, double routing) {
   const double mean = rows / groups;
   if (groups <= 1.0) return mean;
-  return std::min(rows, mean + std::sqrt(2.0 * std::log(groups) * mean));
+  const double variance = mean + mean * mean / (routing * local);
+  return std::min(rows, mean + std::sqrt(2.0 * std::log(groups) * variance));
 }
 
 /// Experts that get a row at all: of rows that come at random to experts whose popularity is
@@ -132,10 +136,13 @@ double expert_time(const ExpertPrice& price, const Load& load, const StepRates& 
   const double each_expert = tokens * price.top_k / price.experts;
   const double routing = rates.times.routing;
   const double reached = price.local * (1.0 - std::pow(1.0 + each_expert / routing, -routing));
-  const double rows = busiest_rows(routed, price.groups);
-  const double active = std::max(1.0, reached);
+  const double rows = std::max(busiest_rows(routed, price.groups, price.local, routing),
+                               price.local * price.least_rows);
+  const double active = price.least_rows > 0.0 ? price.local : std::max(1.0, reached);
   const double each = std::max(1.0, rows / active);
-  const double against = price.fused ? rates.times.fused_experts : rates.times.experts;
+  const double against = price.fused    ? rates.times.fused_experts
+                         : price.hopper ? rates.times.hopper_experts
+                                        : rates.times.experts;
   const double share =
       rates.times.compute * against * (price.unpacked ? rates.times.unpacked : 1.0);
   const GemmRates grouped = product_rates(price.rates, rates, share);
@@ -193,7 +200,8 @@ void add_kernels(const PriceList& list, const Load& load, const ServingBatch& ba
   for (const AttentionPrice& price : list.attention)
     sum.attention += Seconds{attention_time(price, load, batch, rates)};
   for (const StreamPrice& price : list.streams) {
-    const double rows = busiest_rows(load.of(price.rows), price.groups);
+    const double rows =
+        busiest_rows(load.of(price.rows), price.groups, price.local, rates.times.routing);
     if (rows <= 0.0) continue;
     const double each = price.row_time + price.row_bytes * rates.byte;
     sum.*price.part += Seconds{price.layers * (rows * each + price.kernels * rates.kernel)};
@@ -221,7 +229,7 @@ StepTime ForwardPass::step(const ServingBatch& batch) const {
   const PriceList& list = priced_->list;
   const Load load = load_of(batch, list);
   FORETRAIN_REQUIRE(load.of(StepRows::tokens) > 0.0);
-  const StepRates rates = rates_of(list, times_);
+  const StepRates rates = rates_of(list, times_, !batch.prefill.empty());
   StepTime sum;
   add_kernels(list, load, batch, rates, sum);
   for (const ExchangePrice& price : list.exchanges) {

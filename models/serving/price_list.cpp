@@ -134,6 +134,9 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.rates = rates(format);
     price.unpacked = unpacks(format);
     price.fused = fuses_experts();
+    price.hopper = format != WeightFormat::bf16 && device_.architecture == Architecture::hopper;
+    const bool blocks = format == WeightFormat::fp8 || format == WeightFormat::fp8_block;
+    if (price.hopper && blocks) price.least_rows = deployment_.engine.rules.padded_rows;
     price.up_out = op.out;
     price.hidden = op.in;
     price.experts = moe.experts;
@@ -192,7 +195,10 @@ void ListBuilder::add_stream(const LayerOperator& op, const LayerType& type) {
   price.rows = routed ? StepRows::routed : StepRows::tokens;
   price.row_bytes = (norm ? added_norm_bytes : op.traffic.forward) * op.out;
   price.layers = layers_;
-  if (routed) price.groups = deployment_.layout.expert;
+  if (routed) {
+    price.groups = deployment_.layout.expert;
+    price.local = deployment_.model.moe->experts / price.groups;
+  }
   list_.streams.push_back(price);
   list_.kernels += layers_;
 }

@@ -38,7 +38,7 @@ double longest_over_mean(double running, const RequestLengths& lengths) {
     constexpr double euler = 0.5772156649;
     return lengths.output * (std::log(running) + euler * (1.0 - 1.0 / running));
   }
-  if (lengths.spread == LengthSpread::none) return 0.0;
+  if (lengths.spread == LengthSpread::none || lengths.spread == LengthSpread::narrow) return 0.0;
   const double smallest =
       0.5 * std::sqrt(M_PI) * std::exp(std::lgamma(running + 1.0) - std::lgamma(running + 1.5));
   return 2.0 * lengths.output * (2.0 / 3.0 - smallest);
@@ -131,6 +131,8 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
   const double clients = std::max(1.0, load.concurrency / layout_.replicas);
   const double served = std::min(clients, room_);
   const double tokens = std::max(1.0, lengths_.output - 1.0);
+  // Answers of unlike lengths end one by one.
+  const double burst = lengths_.spread == LengthSpread::none ? times_.burst : 0.0;
   SteadyLoad steady;
   steady.cache_bound = clients > room_;
   double running = served;
@@ -143,15 +145,19 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
     steady.step = now.decode;
     // Prompts that come while one is computed are computed together.
     const Seconds alone = now.least.latency;
-    const Prompts group = now.together(1.0 + (served - 1.0) * (alone / (alone + decoding)));
+    const double while_computed = alone / (alone + decoding);
+    const double meets = while_computed + burst * (1.0 - while_computed);
+    const Prompts group = now.together(1.0 + (served - 1.0) * meets);
     steady.prompt = group.added / group.count;
-    // Each request decodes while every other one served computes its prompt once.
+    // Each request decodes while every other one served computes its prompt once; of a burst's,
+    // half come before its own.
+    const Seconds before_own = 0.5 * burst * std::max(0.0, served - group.count) * steady.prompt;
     decoding = tokens / tokens_per_step_ * steady.step +
-               (served - 1.0) * (running / served) * steady.prompt;
+               (1.0 - burst) * (served - 1.0) * (running / served) * steady.prompt + before_own;
     steady.tpot = decoding / tokens;
     const Seconds first = group.latency + group.first + 0.5 * steady.step + times_.per_request;
     cycle = first + decoding;
-    steady.queueing = prompt_queue(steady.prompt, cycle, served);
+    steady.queueing = (1.0 - burst) * prompt_queue(steady.prompt, cycle, served) + before_own;
     cycle += steady.queueing;
     steady.ttft = first + steady.queueing;
     const double before = running;
@@ -160,9 +166,10 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
   }
   steady.running = running;
   if (load.requests_per_client > 0.0 && !load.median_first_token) {
-    const Seconds burst = (served - 1.0) / 2.0 * steady.prompt / load.requests_per_client;
-    steady.ttft += burst;
-    steady.queueing += burst;
+    const Seconds start =
+        (1.0 - burst) * (served - 1.0) / 2.0 * steady.prompt / load.requests_per_client;
+    steady.ttft += start;
+    steady.queueing += start;
   }
   // Clients beyond the room wait for one of the others to end.
   const Seconds beyond = (clients - served) / served * cycle;
@@ -174,6 +181,16 @@ SteadyLoad SteadyServing::closed_loop(const ClosedLoad& load) const {
   return steady;
 }
 
+SteadyServing::Prompts SteadyServing::offline_prompts(const Steps& now, double running) const {
+  return now.together(running / lengths_.output);
+}
+
+Seconds SteadyServing::wave(double running) const {
+  const Steps now = steps(running);
+  const Prompts group = offline_prompts(now, running);
+  return lengths_.output / tokens_per_step_ * now.decode + running / group.count * group.added;
+}
+
 SteadyLoad SteadyServing::offline(double requests) const {
   const double replicas = layout_.replicas;
   const double each = requests > 0.0 ? std::max(1.0, requests / replicas) : INFINITY;
@@ -181,14 +198,21 @@ SteadyLoad SteadyServing::offline(double requests) const {
   const Steps now = steps(served);
   SteadyLoad steady;
   steady.step = now.decode;
-  steady.prompt = now.least.added / now.least.count;
+  const Prompts group = offline_prompts(now, served);
+  steady.prompt = group.added / group.count;
   steady.running = served;
   steady.cache_bound = each > room_;
-  const Seconds cycle = lengths_.output / tokens_per_step_ * steady.step + served * steady.prompt;
+  const Seconds cycle = wave(served);
   steady.tpot = cycle / lengths_.output;
   steady.ttft = times_.per_request + served / 2.0 * steady.prompt;
   steady.queueing = steady.ttft;
   steady.output_tokens_per_s = replicas * served * lengths_.output / cycle.value();
+  if (!std::isfinite(each)) return steady;
+  // Answers of one length end in waves; the last takes as long as another, however few are left.
+  const double full = std::floor(each / served);
+  const double rest = each - full * served;
+  const Seconds all = full * cycle + (rest > 0.0 ? wave(std::max(1.0, rest)) : Seconds{});
+  steady.output_tokens_per_s = replicas * each * lengths_.output / all.value();
   return steady;
 }
 

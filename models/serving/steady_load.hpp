@@ -7,9 +7,9 @@
 
 namespace foretrain {
 
-/// How the lengths of answers are spread around their mean: not at all, evenly from none to twice
-/// the mean, or exponentially, as those of conversations are.
-enum class LengthSpread { none, even, exponential };
+/// How the lengths of answers are spread around their mean: not at all, within a fifth of it,
+/// evenly from none to twice the mean, or exponentially, as those of conversations are.
+enum class LengthSpread { none, narrow, even, exponential };
 
 /// Requests of these mean lengths.
 struct RequestLengths {
@@ -81,6 +81,10 @@ class SteadyServing {
   [[nodiscard]] StepTime prompt_step(double sequences, double prompts) const;
   [[nodiscard]] double pieces(double sequences) const;
   [[nodiscard]] Seconds drain(double running) const;
+  /// Prompts computed with those of other answers that start in the same step, offline.
+  [[nodiscard]] Prompts offline_prompts(const Steps& now, double running) const;
+  /// So many answers from the first prompt to the last token, offline.
+  [[nodiscard]] Seconds wave(double running) const;
 
   ForwardPass pass_;
   RequestLengths lengths_;

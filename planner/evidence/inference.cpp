@@ -151,6 +151,7 @@ constexpr std::array shown_quantities{
     std::pair{output_tokens_quantity, "Output tokens per second"},
     std::pair{output_token_quantity, "Time per output token"},
     std::pair{first_token_quantity, "Time to first token"},
+    std::pair{low_load_first_token_quantity, "Time to first token, up to four clients"},
     std::pair{rl_step_quantity, "Post-training step"},
     std::pair{rl_generation_quantity, "Post-training generation"},
     std::pair{rl_train_quantity, "Post-training training"},

@@ -39,6 +39,8 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
       time_key("experts", "Experts' grouped GEMMs against other GEMMs.", &T::experts),
       time_key("fused_experts", "The same where experts multiply in 4 bits, in fused kernels.",
                &T::fused_experts),
+      time_key("hopper_experts", "The same of experts in fewer than 16 bits on Hopper.",
+               &T::hopper_experts),
       time_key("expert_memory", "As memory, of the routed experts' weights.", &T::expert_memory),
       time_key("expert_start",
                "Of a layer with routed experts, whatever its rows, beyond its GEMMs.",
@@ -49,10 +51,13 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
                &T::quantise),
       time_key("routing", "Shape of the gamma distribution of experts' popularity.", &T::routing),
       time_key("exchange", "Start of an all-reduce in one shot, beyond a kernel's.", &T::exchange),
-      time_key("dispatch", "Start of a dispatch to experts on other ranks, or of a combine.",
+      time_key("dispatch",
+               "Start of a dispatch of decoded rows to experts on other ranks, or of a combine.",
                &T::dispatch),
+      time_key("dispatch_prompts", "The same of a step with prompts.", &T::dispatch_prompts),
       time_key("exchange_share", "Share of the link's rate that exchanges of steps reach.",
                &T::exchange_share),
+      time_key("burst", "How much clients that started together stay together.", &T::burst),
   };
 }
 
@@ -76,6 +81,9 @@ std::vector<Bound<EngineProfile>> engine_rule_keys() {
       rule_key("reserves_output", "A request starts only where the cache of its whole answer fits.",
                &R::reserves_output),
       rule_key("mixed_steps", "Chunks of prompts run beside decoding.", &R::mixed_steps),
+      rule_key("padded_rows",
+               "Rows that every expert in blocks of 8 bits has at least on Hopper; 0: no such.",
+               &R::padded_rows),
   };
 }
 

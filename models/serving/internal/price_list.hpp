@@ -46,7 +46,9 @@ struct ProductPrice {
 struct ExpertPrice {
   GemmRates rates{};  ///< of the device
   bool unpacked = false;
-  bool fused = false;  ///< choice, products and activation in few kernels: those of 4 bits
+  bool fused = false;       ///< choice, products and activation in few kernels: those of 4 bits
+  bool hopper = false;      ///< in fewer than 16 bits on Hopper
+  double least_rows = 0.0;  ///< of every expert of the rank, used or not
   double up_out = 0.0;
   double down_in = 0.0;
   double hidden = 0.0;
@@ -80,6 +82,7 @@ struct StreamPrice {
   double kernels = 1.0;
   double layers = 0.0;
   double groups = 1.0;  ///< that the rows are spread over; the busiest counts
+  double local = 1.0;   ///< experts of a group
 };
 
 struct ExchangePrice {

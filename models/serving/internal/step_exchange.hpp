@@ -12,7 +12,7 @@ namespace foretrain::serving_detail {
 /// What the engine's constants make of exchanges.
 struct ExchangeRates {
   double start = 0.0;     ///< seconds: of a kernel that exchanges
-  double dispatch = 0.0;  ///< seconds: of a dispatch or a combine
+  double dispatch = 0.0;  ///< seconds: of a dispatch or a combine, by what the step holds
   double share = 1.0;     ///< of the link rate
 };
 

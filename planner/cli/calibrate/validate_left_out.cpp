@@ -124,12 +124,13 @@ int run_left_out(const ValidateOptions& options, ValidateRequest records) {
 void add_left_out_options(CLI::App& app, ValidateOptions& options) {
   std::vector<std::string> axes = choices_of<FoldAxis>();
   axes.emplace_back(every_axis);
-  axes.emplace_back(name_of(EngineAxis::engine));
+  for (const EngineAxis axis : {EngineAxis::engine, EngineAxis::load})
+    axes.emplace_back(name_of(axis));
   app.add_option("--leave-out", options.left_out,
                  "Refit the profiles without each source, without each device of a stack, "
                  "without what is larger than most people can measure, without a year and "
                  "later ones, or without each schedule (with --inference: the engines without "
-                 "each source, device or engine), and show how far off the step times "
+                 "each source, device, engine or load), and show how far off the step times "
                  "left out then are (may be repeated; --source names folds). Folds are kept "
                  "in --cache: killed or interrupted, it goes on from there")
       ->type_name("AXIS")

@@ -27,6 +27,8 @@ Deployment on_h100(const LlmShape& model, int tensor = 1) {
   times.kernel = 2.0 * us;
   times.exchange = 5.0 * us;
   times.dispatch = 40.0 * us;
+  times.dispatch_prompts = 40.0 * us;
+  times.burst = 0.0;
   deployment.engine.rules.runtime = 3.0 * GiB;
   return deployment;
 }
@@ -188,6 +190,95 @@ TEST_CASE("closed loop: the time to most first tokens knows nothing of the start
   const SteadyLoad mean = closed_loop(deployment, {1000.0, 500.0}, {8.0, 10.0});
   const SteadyLoad most = closed_loop(deployment, {1000.0, 500.0}, {8.0, 10.0, true});
   CHECK((mean.ttft - most.ttft).value() == Approx(3.5 * mean.prompt.value() / 10.0));
+}
+
+TEST_CASE("closed loop: prompts that come at once wait for half of each other's, answers as little",
+          "[models][serving]") {
+  Deployment deployment = on_h100(llama_8b());
+  const RequestLengths alike{8192.0, 500.0};  // a step has room for one
+  const SteadyLoad apart = closed_loop(deployment, alike, {8.0, 0.0});
+  deployment.engine.times.burst = 1.0;
+  const SteadyLoad together = closed_loop(deployment, alike, {8.0, 0.0});
+  const double half = 3.5 * together.prompt.value();
+  CHECK(together.queueing.value() == Approx(half));
+  CHECK(together.tpot.value() == Approx(together.step.value() + half / 499.0));
+  CHECK(apart.tpot > together.tpot);
+  // Answers of unlike lengths end one by one.
+  const RequestLengths unlike{8192.0, 500.0, 0.0, LengthSpread::narrow};
+  CHECK(closed_loop(deployment, unlike, {8.0, 0.0}).ttft.value() == Approx(apart.ttft.value()));
+}
+
+TEST_CASE("offline: the last wave takes as long as another, however few are left",
+          "[models][serving]") {
+  Deployment deployment = on_h100(llama_8b());
+  deployment.engine.rules.sequences = 100;
+  const RequestLengths lengths{128.0, 1000.0};
+  const auto rate = [&](double requests) {
+    return offline(deployment, lengths, requests).output_tokens_per_s;
+  };
+  CHECK(rate(200.0) == Approx(rate(100.0)));
+  // One request beyond two waves: 1,000 steps of one sequence.
+  CHECK(201.0 / rate(201.0) == Approx(200.0 / rate(200.0) + 1.0 / rate(1.0)));
+}
+
+TEST_CASE("step: padded experts in 8 bits on Hopper take the same whatever reaches them",
+          "[models][serving]") {
+  Deployment deployment = wide_experts(1);
+  const auto experts = [&](double sequences) {
+    return step_time(deployment, {.decode_sequences = sequences, .cached_tokens = sequences})
+        .experts.value();
+  };
+  deployment.precision.experts = WeightFormat::fp8_block;
+  const double few = experts(1.0);
+  deployment.engine.rules.padded_rows = 128;
+  CHECK(experts(1.0) > 2.0 * few);
+  CHECK(experts(16.0) == Approx(experts(1.0)).epsilon(0.02));
+  deployment.precision.experts = WeightFormat::bf16;
+  CHECK(experts(16.0) > 1.5 * experts(1.0));
+}
+
+TEST_CASE("step: experts in few bits on Hopper have a share of their own", "[models][serving]") {
+  Deployment deployment = wide_experts(1);
+  const auto experts = [&] {
+    return step_time(deployment, {.decode_sequences = 8192.0, .cached_tokens = 8192.0}).experts;
+  };
+  const auto slower = [&](WeightFormat format) {
+    deployment.precision.experts = format;
+    deployment.engine.times.hopper_experts = 1.0;
+    const Seconds before = experts();
+    deployment.engine.times.hopper_experts = 0.25;
+    return experts() / before;
+  };
+  CHECK(slower(WeightFormat::fp8_block) > 2.0);
+  CHECK(slower(WeightFormat::bf16) == Approx(1.0));
+}
+
+TEST_CASE("step: the rank with the most popular experts holds up the others", "[models][serving]") {
+  Deployment deployment = wide_experts(8);
+  const auto experts = [&](double routing) {
+    deployment.engine.times.routing = routing;
+    return step_time(deployment, {.decode_sequences = 65536.0, .cached_tokens = 65536.0})
+        .experts.value();
+  };
+  // 8 experts a rank: the busiest of 8 has sqrt(2 ln 8 / (1 x 8)) = 0.72 of the mean more.
+  CHECK(experts(1.0) / experts(1e6) == Approx(1.72).epsilon(0.1));
+}
+
+TEST_CASE("step: dispatches of a step with prompts start as those of prompts do",
+          "[models][serving]") {
+  Deployment deployment = wide_experts(8);
+  const std::array<PrefillChunk, 1> prompt{PrefillChunk{64.0, 0.0}};
+  const auto exchange = [&](bool prompts) {
+    return prompts ? step_time(deployment, {.prefill = prompt}).expert_exchange.value()
+                   : step_time(deployment, {.decode_sequences = 64.0, .cached_tokens = 64.0})
+                         .expert_exchange.value();
+  };
+  const double decoded = exchange(false);
+  const double before = exchange(true);
+  deployment.engine.times.dispatch_prompts = 90.0 * us;
+  // A dispatch and a combine a layer.
+  CHECK(exchange(true) - before == Approx(2.0 * deployment.model.layers * 50e-6));
+  CHECK(exchange(false) == Approx(decoded));
 }
 
 TEST_CASE("step: a first token waits for the host beyond the step, those who decode do not",
