@@ -161,6 +161,14 @@ ServingLayout layout_of(const InferenceRecord& record, const LlmShape& model,
   layout.attention_data = said.attention_data.value_or(1);
   layout.expert = said.expert.value_or(1);
   layout.replicas = said.data.value_or(1);
+  // SGLang's and TensorRT-LLM's attention-data groups are of the tensor ranks of a command line,
+  // not beside them: eight of each on eight GPUs, and as many replicas, are eight ranks.
+  if (record.gpus && layout.tensor > 1 && layout.tensor == layout.attention_data &&
+      layout.tensor == *record.gpus) {
+    layout.tensor = 1;
+    layout.replicas = 1;
+    assumptions.emplace_back("ranks counted once");
+  }
   // Sources that list expert and expert-tensor sizes of one group of ranks, which the collection
   // multiplied: eight ranks of each are eight ranks. The same figures stand there with both
   // readings.
@@ -246,6 +254,17 @@ Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& ca
   return cluster;
 }
 
+/// The number behind the words: "batch size 4", "max_num_tokens 1151".
+std::optional<int> number_in_notes(const std::string& notes, std::string_view words) {
+  const std::size_t found = notes.find(words);
+  if (found == std::string::npos) return std::nullopt;
+  int number = 0;
+  const char* const end = notes.data() + notes.size();
+  const auto [rest, failure] = std::from_chars(notes.data() + found + words.size(), end, number);
+  if (failure != std::errc() || number < 1) return std::nullopt;
+  return number;
+}
+
 /// Records of a release whose own figures say that something was otherwise than is stated: the
 /// first that fits names it. calibration/docs/inference.md, "Refused".
 struct UnstatedBuild {
@@ -276,7 +295,9 @@ constexpr UnstatedBuild unstated_builds[]{
      "a release older than the model: its build and kernels are not stated"}};
 
 void refuse_unstated(const InferenceRecord& record) {
-  if (record.workload.speculative || contains(record.notes, "speculative decoding (MTP) was on"))
+  const bool noted = contains(record.notes, "speculative decoding (MTP) was on") ||
+                     number_in_notes(record.notes, "MTP ");
+  if (record.workload.speculative || noted)
     throw Skip{"speculative decoding with an acceptance that is not stated"};
   for (const UnstatedBuild& build : unstated_builds)
     if (engine_of_record(record.engine) == build.engine && record.engine_version == build.version &&
@@ -296,16 +317,12 @@ void refuse_queues(const InferenceRecord& record) {
   if (noted || measured) throw Skip{"requests queue for seats: how many run at once is not stated"};
 }
 
-/// "batch size 4" of a section's title: as many requests at a time.
-std::optional<double> batch_in_notes(const std::string& notes) {
-  constexpr std::string_view words = "batch size ";
-  const std::size_t found = notes.find(words);
-  if (found == std::string::npos) return std::nullopt;
-  double batch = 0.0;
-  const char* const end = notes.data() + notes.size();
-  const auto [rest, failure] = std::from_chars(notes.data() + found + words.size(), end, batch);
-  if (failure != std::errc() || batch < 1.0) return std::nullopt;
-  return batch;
+/// Limits of a step that the source states stand before the engine's.
+EngineRules rules_of(const InferenceRecord& record, EngineRules rules) {
+  for (const std::string_view words : {"max_num_tokens ", "max-num-batched-tokens "})
+    if (const auto tokens = number_in_notes(record.notes, words)) rules.token_budget = *tokens;
+  if (const auto seats = number_in_notes(record.notes, "max_batch_size ")) rules.sequences = *seats;
+  return rules;
 }
 
 /// Mean lengths of generated requests are those that were asked for, but for requests that ended
@@ -331,7 +348,9 @@ void load_of_record(const InferenceRecord& record, InferenceCase& made) {
   refuse_unstated(record);
   refuse_queues(record);
   made.lengths = {*load.input, *load.output, 0.0, spread_of(record)};
-  const auto clients = load.concurrency ? load.concurrency : batch_in_notes(record.notes);
+  std::optional<double> clients = load.concurrency;
+  // Of a section's title: as many requests at a time.
+  if (!clients) clients = number_in_notes(record.notes, "batch size ");
   if (clients) {
     made.closed = ClosedLoad{*clients, usual_requests_per_client};
     if (load.requests)
@@ -382,6 +401,7 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
   const auto engine = catalog.engines.find(engine_of_record(record.engine));
   deployment.engine =
       catalog.engines.at(engine == catalog.engines.end() ? "generic" : engine->first);
+  deployment.engine.rules = rules_of(record, deployment.engine.rules);
   take_layout(layouts, made);
   return made;
 }

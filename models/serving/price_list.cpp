@@ -134,9 +134,10 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.rates = rates(format);
     price.unpacked = unpacks(format);
     price.fused = fuses_experts();
-    price.hopper = format != WeightFormat::bf16 && device_.architecture == Architecture::hopper;
+    price.hopper = format != WeightFormat::bf16 && device_.architecture <= Architecture::hopper;
     const bool blocks = format == WeightFormat::fp8 || format == WeightFormat::fp8_block;
-    if (price.hopper && blocks) price.least_rows = deployment_.engine.rules.padded_rows;
+    if (blocks && device_.architecture == Architecture::hopper)
+      price.least_rows = deployment_.engine.rules.padded_rows;
     price.up_out = op.out;
     price.hidden = op.in;
     price.experts = moe.experts;

@@ -39,7 +39,7 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
       time_key("experts", "Experts' grouped GEMMs against other GEMMs.", &T::experts),
       time_key("fused_experts", "The same where experts multiply in 4 bits, in fused kernels.",
                &T::fused_experts),
-      time_key("hopper_experts", "The same of experts in fewer than 16 bits on Hopper.",
+      time_key("hopper_experts", "The same of experts in fewer than 16 bits on Hopper and before.",
                &T::hopper_experts),
       time_key("expert_memory", "As memory, of the routed experts' weights.", &T::expert_memory),
       time_key("expert_start",

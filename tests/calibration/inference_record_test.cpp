@@ -173,6 +173,23 @@ TEST_CASE("inference records: what a name leaves open of gpt-oss and random leng
   CHECK(asked(random).lengths.spread == LengthSpread::narrow);
 }
 
+TEST_CASE("inference records: limits of a step, drafts and ranks as notes and GPUs tell them",
+          "[calibration][serving]") {
+  const std::string noted =
+      with(record, "engine_version: 0.12.0",
+           "engine_version: 0.12.0\n  notes: max_batch_size 128, max_num_tokens 1151");
+  CHECK(asked(noted).deployment.engine.rules.token_budget == 1151);
+  CHECK(asked(noted).deployment.engine.rules.sequences == 128);
+  CHECK(asked(record).deployment.engine.rules.sequences == 1024);
+  CHECK(why(with(noted, "max_batch_size 128", "MTP 3")).find("speculative") == 0);
+  // Eight attention groups of a command line with eight tensor ranks on eight GPUs.
+  const std::string wide = with(with(record, "gpus: 1", "gpus: 8"), "tp: 1, pp: 1, dp: 1",
+                                "tp: 8, pp: 1, dp: 8, attention_dp: 8");
+  const ServingLayout layout = asked(wide).deployment.layout;
+  CHECK(layout.gpus() * layout.replicas == 8);
+  CHECK(layout.attention_data == 8);
+}
+
 TEST_CASE("inference records: first tokens of few clients are a quantity of their own",
           "[calibration][serving]") {
   const auto quantities = [](const std::string& text) {

@@ -47,7 +47,7 @@ struct ExpertPrice {
   GemmRates rates{};  ///< of the device
   bool unpacked = false;
   bool fused = false;       ///< choice, products and activation in few kernels: those of 4 bits
-  bool hopper = false;      ///< in fewer than 16 bits on Hopper
+  bool hopper = false;      ///< in fewer than 16 bits on Hopper and before
   double least_rows = 0.0;  ///< of every expert of the rank, used or not
   double up_out = 0.0;
   double down_in = 0.0;
