@@ -99,7 +99,6 @@ constexpr int starts = 1;
 constexpr double simplex_side = 1.0;  // of a deviation: waves of tiles make steps of a step's time
 constexpr double settled = 0.03;      // of a deviation: a search ends where it would move by less
 constexpr double first_token_weight = 0.3;  // queueing, which the closed form knows least of
-constexpr double rows_of_group = 30.0;      // what a group says, however many rows it has
 
 bool is_first_token(const char* quantity) {
   return quantity == std::string_view(first_token_quantity);

@@ -16,6 +16,9 @@ namespace foretrain {
 /// The profile of engines that no other is of; fitted to the records of all.
 inline constexpr const char* any_engine = "generic";
 
+/// What a group of records (table, model and device) says, however many rows it has.
+inline constexpr double rows_of_group = 30.0;
+
 /// A constant of an engine as its fit found it.
 struct EngineConstant {
   std::string key;   ///< in the engine's file

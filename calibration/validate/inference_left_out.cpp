@@ -10,8 +10,20 @@
 namespace foretrain {
 namespace {
 
-const std::string& part_of(const EngineCase& one, EngineAxis axis) {
-  if (axis == EngineAxis::source) return one.group;
+constexpr std::size_t source_folds = 10;
+
+/// Sources in the order of their names, every tenth of which is left out at once.
+std::map<std::string, std::string> folds_of(const std::vector<EngineCase>& cases) {
+  std::map<std::string, std::string> folds;
+  for (const EngineCase& one : cases) folds[one.group];
+  std::size_t place = 0;
+  for (auto& [group, fold] : folds) fold = std::to_string(place++ % source_folds);
+  return folds;
+}
+
+const std::string& part_of(const EngineCase& one, EngineAxis axis,
+                           const std::map<std::string, std::string>& folds) {
+  if (axis == EngineAxis::source) return folds.at(one.group);
   if (axis == EngineAxis::load) return one.load;
   return axis == EngineAxis::device ? one.device : one.engine;
 }
@@ -33,13 +45,15 @@ InferenceLeftOut leave_out_inference(EngineAxis axis, const std::vector<Inferenc
                                      const RunCatalog& catalog, const std::vector<EngineFit>& near,
                                      const std::atomic<bool>* stop) {
   const std::vector<EngineCase> cases = engine_cases(records, catalog);
+  const auto folds = folds_of(cases);
   std::map<std::string, std::vector<InferenceRecord>> parts;
-  for (const EngineCase& one : cases) parts[part_of(one, axis)].push_back(records[one.record]);
+  for (const EngineCase& one : cases)
+    parts[part_of(one, axis, folds)].push_back(records[one.record]);
   InferenceLeftOut left_out{axis, {}};
   for (const auto& [part, hidden] : parts) {
     if (stop != nullptr && stop->load()) break;
-    const auto leaves = [&name = part, axis](const EngineCase& one) {
-      return part_of(one, axis) == name;
+    const auto leaves = [&name = part, axis, &folds](const EngineCase& one) {
+      return part_of(one, axis, folds) == name;
     };
     RunCatalog unseen = catalog;
     put_constants(fit_engines(cases, leaves, near), unseen);

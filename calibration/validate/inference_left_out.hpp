@@ -14,7 +14,8 @@
 
 namespace foretrain {
 
-/// What leaves the records of engines together: those of one table and model, those on one device,
+/// What leaves the records of engines together: those of a table and model (with a tenth of the
+/// others, so that ten fits do), those on one device,
 /// those of one engine, those of one load (offline, and up to 4, 16, 64 and more clients).
 enum class EngineAxis : std::uint8_t { source, device, engine, load };
 FORETRAIN_ENUM_NAMES(EngineAxis, {EngineAxis::source, "source"}, {EngineAxis::device, "device"},

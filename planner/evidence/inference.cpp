@@ -110,8 +110,8 @@ AnswerTable quantity_table(const Validation& validation, const std::string& quan
   return table;
 }
 
-/// Measured over predicted of one engine and quantity, and how much each says: twelve rows of a
-/// model on a device as much as all of them, as in the fit.
+/// Measured over predicted of one engine and quantity, and how much each says: of a model on a
+/// device rows_of_group as much as all, as in the fit.
 struct Ratios {
   std::vector<std::pair<double, double>> rows;  ///< ratio and weight
 
@@ -127,7 +127,6 @@ struct Ratios {
 
 std::map<std::string, Ratios> ratios_by_engine(const std::vector<RecordCheck>& checks,
                                                const std::string& quantity) {
-  constexpr double rows_of_group = 12.0;
   const auto group_of = [](const RecordCheck& check) {
     return check.source + "|" + check.group + "|" + check.item + "|" +
            check.grid.substr(0, check.grid.find('|'));
