@@ -9,7 +9,7 @@
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/forecast/budget.hpp"
-#include "planner/serving/serving_study.hpp"
+#include "planner/study/study_of.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain::gui {
@@ -71,13 +71,13 @@ void forecast_training(Study& study) {
   plan_path(study);
 }
 
-void simulate_serving(Study& study, const std::atomic<bool>* stop) {
+void simulate_served(Study& study, const std::atomic<bool>* stop) {
   const Question& question = study.question;
   LoadOptions options = load_options_of(question);
-  options.purpose = Purpose::serving;
+  options.purpose = Purpose::any;
   const Scenario scenario =
       load_scenario_text(question.text, question.name, question.folder, options);
-  study.answer = std::make_shared<const Answer>(serving_answer(study_serving(scenario, stop)));
+  study.answer = std::make_shared<const Answer>(study_of(scenario, stop).answer);
 }
 
 void simulate_queue_of(Study& study, const std::atomic<bool>* stop) {
@@ -115,7 +115,8 @@ bool has_section(const std::string& text, const char* name) {
 
 TextKind text_kind(const std::string& text) {
   if (has_section(text, "workload")) return TextKind::queue;
-  return has_section(text, "serving") && !has_section(text, "training") ? TextKind::serving
+  if (has_section(text, "post_training")) return TextKind::served;
+  return has_section(text, "serving") && !has_section(text, "training") ? TextKind::served
                                                                         : TextKind::training;
 }
 
@@ -129,8 +130,8 @@ Study study_of(const Question& question, const std::atomic<bool>* stop) {
       case TextKind::training:
         forecast_training(study);
         break;
-      case TextKind::serving:
-        simulate_serving(study, stop);
+      case TextKind::served:
+        simulate_served(study, stop);
         break;
       case TextKind::queue:
         simulate_queue_of(study, stop);

@@ -23,7 +23,7 @@ namespace foretrain::gui {
 /// What a text asks for, by its sections.
 enum class TextKind {
   training,  ///< a scenario: the rest
-  serving,   ///< a scenario with `serving` and no `training`
+  served,    ///< a scenario that serves or post-trains: one answer in words
   queue      ///< a cluster file, with `workload`
 };
 [[nodiscard]] TextKind text_kind(const std::string& text);

@@ -30,7 +30,7 @@ void AnswerView::show_study(StudyPointer study) {
 const Answer* AnswerView::answer() const {
   if (!study_) return nullptr;
   if (of_ == Of::diagnosis) return study_->diagnosis.get();
-  const bool mine = (of_ == Of::serving) == (study_->kind == TextKind::serving);
+  const bool mine = (of_ == Of::serving) == (study_->kind == TextKind::served);
   return mine ? study_->answer.get() : nullptr;
 }
 

@@ -45,7 +45,7 @@ QString missing_step(const StudyPointer& study) {
   if (!study->failure.empty()) return to_text(study->failure);
   if (study->answer)
     return u"This text is no training run: its answer is in the view %1."_s.arg(
-        study->kind == TextKind::serving ? u"Serving"_s : u"Queue"_s);
+        study->kind == TextKind::served ? u"Serving"_s : u"Queue"_s);
   if (!study->report) return u"There is no forecast yet."_s;
   const auto& reasons = study->report->prediction.reasons;
   if (study->runs()) return {};

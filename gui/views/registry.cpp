@@ -61,7 +61,7 @@ const std::vector<ViewEntry>& view_registry() {
       {"diagnosis", "Diagnosis", "A training log against the forecast, and what explains the gap",
        made<DiagnosisView>, TextKind::training, true},
       {"serving", "Serving", "Latency, throughput and cost of a deployment that answers requests",
-       made<ServingView>, TextKind::serving},
+       made<ServingView>, TextKind::served},
       {"queue", "Queue", "Waits, use and cost of a cluster that many jobs share", made<QueueView>,
        TextKind::queue},
   };

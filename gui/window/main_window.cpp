@@ -250,7 +250,7 @@ void MainWindow::show_study(StudyPointer study) {
     quiet_->stop();
   show_parts();
   if (other_kind && study_->answer)
-    (void)show_view(study_->kind == TextKind::serving ? QStringLiteral("serving")
+    (void)show_view(study_->kind == TextKind::served ? QStringLiteral("serving")
                                                       : QStringLiteral("queue"));
   show_everywhere();
   status_->setText(

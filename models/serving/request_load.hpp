@@ -31,8 +31,17 @@ struct TokenLaw {
 /// A request of a trace.
 struct TracedRequest {
   Seconds at{};
-  int prompt = 0;
+  int prompt = 0;  ///< whole, what earlier turns brought included
   int output = 0;
+  int session = -1;  ///< of whose turns it is one; -1: it stands alone
+  Seconds wait{};    ///< of a later turn: from the answer before until it is asked
+};
+
+/// Conversations and agents: each turn begins with all that came before, and is asked a while after
+/// the answer before it.
+struct SessionLaw {
+  int turns = 1;
+  Seconds wait{};  ///< mean of an exponential: people who read, tools that run
 };
 
 /// What is asked of a deployment.
@@ -44,6 +53,9 @@ struct RequestLoad {
   TokenLaw prompt{};
   TokenLaw output{};
   int shared_prefix = 0;      ///< first tokens of every prompt, the same in all and cached once
+  SessionLaw sessions{};      ///< `rate` and `requests` count their first turns
+  double swing = 0.0;         ///< of poisson: `rate` times 1 - swing at the start, 1 + swing half a
+                              ///< day later
   double prefix_reuse = 0.0;  ///< share of the other prompt tokens whose cache is there already
   std::vector<TracedRequest> trace{};  ///< by time; of trace
 };
@@ -60,8 +72,22 @@ struct BatchScheduler {
 };
 
 /// Which replica a request goes to.
-enum class Routing { round_robin, least_load };
+enum class Routing {
+  round_robin,
+  least_load,
+  prefix  ///< where the cache of its earlier turns is, unless that replica has far more to do
+};
 FORETRAIN_ENUM_NAMES(Routing, {Routing::round_robin, "round-robin"},
-                     {Routing::least_load, "least-load"});
+                     {Routing::least_load, "least-load"}, {Routing::prefix, "prefix"});
+
+/// Replicas that come and go with the load.
+struct Autoscaling {
+  int least = 0;           ///< replicas that always run; 0: all do
+  double target = 0.0;     ///< requests per replica, running and waiting
+  Seconds start{};         ///< from the decision until a replica serves
+  Seconds interval{30.0};  ///< between decisions
+
+  [[nodiscard]] bool on() const { return least > 0; }
+};
 
 }  // namespace foretrain

@@ -37,6 +37,7 @@ struct ServingPlan {
   std::optional<double> memory_share{};
   BatchingChoice batching{};
   Routing routing = Routing::least_load;
+  Autoscaling autoscaling{};
   RequestLoad load{};
   Seconds duration{};  ///< zero: until load.requests are served
   Seconds warm_up{};

@@ -81,6 +81,10 @@ std::string load_text(const ServingPlan& plan) {
       fmt::format("; prompts {} tokens, answers {}", law_text(load.prompt), law_text(load.output));
   if (load.shared_prefix > 0)
     text += fmt::format(", behind {} that all share", with_thousands(load.shared_prefix));
+  if (load.sessions.turns > 1)
+    text += fmt::format("; sessions of {} turns, {} between them", load.sessions.turns,
+                        seconds_text(load.sessions.wait));
+  if (load.swing > 0.0) text += fmt::format("; +- {} over a day", percent_text(load.swing));
   if (load.prefix_reuse > 0.0)
     text += fmt::format(", {} of prompts in the cache", percent_text(load.prefix_reuse));
   return text;
@@ -142,7 +146,7 @@ AnswerTable times_table(const ServingReport& report) {
 
 std::string throughput_text(const ServingReport& report) {
   const ServingSummary& seen = report.summary;
-  const int gpus = report.ready.gpus();
+  const double gpus = report.mean_gpus();
   return fmt::format(
       "{} output tokens/s ({} per GPU), {} prompt tokens/s, {} requests/s",
       significant_text(seen.output_tokens_per_s), significant_text(seen.output_tokens_per_s / gpus),
@@ -159,6 +163,12 @@ std::string use_text(const ServingReport& report) {
                             percent_text(sample.decode_busy))
               : fmt::format("; replicas busy {}", percent_text(sample.busy));
   text += fmt::format("; cache at most {} full", percent_text(sample.most_cache));
+  if (report.ready.plan.load.sessions.turns > 1 || sample.found > 0.0)
+    text += fmt::format("; {} of prompts found in caches",
+                        percent_text(sample.asked > 0.0 ? sample.found / sample.asked : 0.0));
+  if (report.ready.plan.autoscaling.on())
+    text += fmt::format("; {} replicas on average, {} at most",
+                        significant_text(sample.mean_replicas), sample.most_replicas);
   if (sample.preemptions > 0)
     text += fmt::format(", {} preemptions", with_thousands(sample.preemptions));
   return text;

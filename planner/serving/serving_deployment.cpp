@@ -261,6 +261,7 @@ ServingModel serving_model(const ReadyServing& ready) {
   ServingModel model;
   model.load = ready.plan.load;
   model.routing = ready.plan.routing;
+  model.autoscaling = ready.plan.autoscaling;
   model.serve = pool(ready.prefill ? *ready.prefill : ready.serve);
   if (ready.prefill) model.decode = pool(ready.serve);
   model.transfer = ready.transfer;

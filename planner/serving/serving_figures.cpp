@@ -70,7 +70,7 @@ StudyRow<ServingReport> plain(Of ServingReport::*of, Number Of::*number, const c
 
 StudyRow<ServingReport> output_rate(bool per_gpu) {
   const auto rate = [per_gpu](const ServingReport& report) {
-    return report.summary.output_tokens_per_s / (per_gpu ? report.ready.gpus() : 1);
+    return report.summary.output_tokens_per_s / (per_gpu ? report.mean_gpus() : 1.0);
   };
   return {{per_gpu ? "results.output_tokens_per_s_per_gpu" : "results.output_tokens_per_s",
            per_gpu ? "output tokens/s per GPU" : "output tokens/s",
@@ -125,6 +125,20 @@ void add_use(Rows& rows) {
                   }});
   rows.push_back(plain(sample, &ServingSample::most_cache, "results.most_cache", "fullest cache",
                        "Share of the cache that was taken at most, 0 to 1."));
+  rows.push_back(
+      {{"results.prompt_found", "prompts found in caches",
+        "Share of prompt tokens that caches held: shared prefixes, earlier turns, 0 to 1.",
+        simulated, true},
+       [](const ServingReport& report) {
+         const ServingSample& seen = report.sample;
+         return seen.asked > 0.0 ? std::optional(seen.found / seen.asked) : std::nullopt;
+       }});
+  rows.push_back(plain(sample, &ServingSample::mean_replicas, "results.mean_replicas",
+                       "replicas on average",
+                       "Replicas that were there, starting ones included; those that prefill where "
+                       "there are some."));
+  rows.push_back(plain(sample, &ServingSample::most_replicas, "results.most_replicas",
+                       "replicas at most", "Most replicas that were there at once."));
   rows.push_back(plain(sample, &ServingSample::transferred, "results.transferred_bytes",
                        "moved cache", "Bytes of caches from replicas that prefill to others."));
   rows.push_back(

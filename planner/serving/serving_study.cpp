@@ -71,7 +71,12 @@ bool ServingReport::keeps_goals() const {
                      [](const GoalVerdict& goal) { return goal.kept(); });
 }
 
-std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus, double output_per_s,
+double ServingReport::mean_gpus() const {
+  if (!ready.plan.autoscaling.on()) return ready.gpus();
+  return sample.mean_replicas * ready.plan.layout.gpus();
+}
+
+std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, double output_per_s,
                                         double prompt_per_s) {
   const auto& price = scenario.job.operations.price_per_gpu;
   if (!price || output_per_s <= 0.0) return std::nullopt;
@@ -97,7 +102,7 @@ ServingReport study_serving(const Scenario& scenario, const ReadyServing& ready,
   report.stopped = !report.sample.complete;
   report.summary = summary_of(report.sample, {ready.plan.goals.ttft, ready.plan.goals.tpot});
   report.goals = verdicts(ready.plan.goals, report.sample);
-  report.cost = serving_cost(scenario, ready.gpus(), report.summary.output_tokens_per_s,
+  report.cost = serving_cost(scenario, report.mean_gpus(), report.summary.output_tokens_per_s,
                              report.summary.prompt_tokens_per_s);
   report.decode = decode_example(ready, report.sample);
   report.prompt = prompt_example(ready);

@@ -52,6 +52,8 @@ struct ServingReport {
   Seconds prompt{};           ///< one mean prompt alone
 
   [[nodiscard]] bool keeps_goals() const;
+  /// GPUs of the replicas that are there, on average where these come and go.
+  [[nodiscard]] double mean_gpus() const;
 };
 
 /// Simulates the scenario, or another plan on another machine.
@@ -63,7 +65,7 @@ struct ServingReport {
                                           const std::atomic<bool>* stop = nullptr);
 
 /// Dollars where the scenario has a price and tokens came.
-[[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, int gpus,
+[[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus,
                                                       double output_per_s, double prompt_per_s);
 
 /// The numbers of a deployment, a row each.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
@@ -73,24 +74,74 @@ void check_times(const FieldValues& values, const ServingPlan& plan, Diagnostics
               "without serving.prefill.replicas", diagnostics);
 }
 
-/// "at,prompt,output": what is wrong with it, or the request.
-std::pair<TracedRequest, std::string> traced_request(std::string_view line, Seconds before) {
-  std::array<double, 3> numbers{};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::size_t comma = line.find(',');
-    if ((comma == std::string_view::npos) != (i + 1 == numbers.size()))
-      return {{}, "must be three numbers: at,prompt,output"};
-    const Parsed<double> number = parse_number(line.substr(0, comma));
+/// Rules of the newer keys, each where it is written.
+void check_sessions(const FieldValues& values, const ServingPlan& plan, Diagnostics& diagnostics) {
+  if (plan.load.sessions.turns <= 1)
+    no_effect(values, {"serving.requests.sessions.wait"}, "without serving.requests.sessions.turns",
+              diagnostics);
+  if (plan.load.sessions.turns > 1 && plan.load.prefix_reuse > 0.0)
+    report(values, "serving.requests.prefix_reuse",
+           "stands beside sessions, whose earlier turns are found by what replicas keep; leave it "
+           "out",
+           diagnostics);
+  if (plan.load.arrivals != ArrivalKind::poisson)
+    no_effect(values, {"serving.requests.swing"}, "without arrivals: poisson", diagnostics);
+}
+
+void check_autoscaling(const FieldValues& values, const ServingPlan& plan,
+                       Diagnostics& diagnostics) {
+  if (!plan.autoscaling.on()) {
+    no_effect(
+        values,
+        {"serving.autoscaling.target", "serving.autoscaling.start", "serving.autoscaling.interval"},
+        "without serving.autoscaling.least", diagnostics);
+    return;
+  }
+  need(values, "serving.autoscaling.target", "write for example target: 32", diagnostics);
+  need(values, "serving.autoscaling.start", "write for example start: 3 min", diagnostics);
+  if (plan.prefill.replicas > 0)
+    report(values, "serving.autoscaling",
+           "replicas that only prefill or only decode do not come and go; leave prefill or "
+           "autoscaling out",
+           diagnostics);
+  if (plan.layout.replicas > 0 && plan.autoscaling.least > plan.layout.replicas)
+    report(values, "serving.autoscaling.least", "is more than serving.replicas", diagnostics);
+}
+
+/// A number of a line, which it is taken off.
+Parsed<double> next_number(std::string_view& line) {
+  const std::size_t comma = line.find(',');
+  const Parsed<double> number = parse_number(line.substr(0, comma));
+  line.remove_prefix(comma == std::string_view::npos ? line.size() : comma + 1);
+  return number;
+}
+
+/// "at,prompt,output" or "at,prompt,output,session,wait": what is wrong with it, or the request.
+std::pair<TracedRequest, std::string> traced_request(std::string_view line, bool sessions,
+                                                     Seconds before) {
+  std::array<double, 5> numbers{0.0, 0.0, 0.0, -1.0, 0.0};
+  const std::size_t columns = sessions ? 5 : 3;
+  if (static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1 != columns)
+    return {{},
+            sessions ? "must be five numbers: at,prompt,output,session,wait"
+                     : "must be three numbers: at,prompt,output"};
+  for (std::size_t i = 0; i < columns; ++i) {
+    const Parsed<double> number = next_number(line);
     if (!number.value) return {{}, number.error};
     numbers[i] = *number.value;
-    line.remove_prefix(comma == std::string_view::npos ? line.size() : comma + 1);
   }
   constexpr double most_tokens = 1e8;
   for (const double tokens : {numbers[1], numbers[2]})
     if (tokens < 1.0 || tokens > most_tokens || tokens != static_cast<int>(tokens))
       return {{}, "tokens must be whole numbers from 1 to 100,000,000"};
   if (numbers[0] < before.value()) return {{}, "times must not fall"};
-  return {{Seconds{numbers[0]}, static_cast<int>(numbers[1]), static_cast<int>(numbers[2])}, {}};
+  if (numbers[3] < -1.0 || numbers[3] > 2e9 || numbers[3] != static_cast<int>(numbers[3]))
+    return {{},
+            "a session is a whole number from 0 to 2,000,000,000; -1: the request stands alone"};
+  if (numbers[4] < 0.0) return {{}, "wait must not be negative"};
+  return {{Seconds{numbers[0]}, static_cast<int>(numbers[1]), static_cast<int>(numbers[2]),
+           static_cast<int>(numbers[3]), Seconds{numbers[4]}},
+          {}};
 }
 
 }  // namespace
@@ -101,6 +152,8 @@ ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
   check_lengths(values, diagnostics);
   check_speculation(values, plan, diagnostics);
   check_times(values, plan, diagnostics);
+  check_sessions(values, plan, diagnostics);
+  check_autoscaling(values, plan, diagnostics);
   const bool bounded = plan.load.requests > 0 || plan.load.arrivals == ArrivalKind::trace;
   if (!bounded && plan.duration == Seconds{}) plan.duration = usual_duration;
   return plan;
@@ -141,14 +194,19 @@ void check_purpose(const FieldValues& values, Purpose purpose, Diagnostics& diag
 std::vector<TracedRequest> read_request_trace(const std::string& text, const std::string& name,
                                               Diagnostics& diagnostics) {
   std::vector<TracedRequest> trace;
+  const char* const columns = text.starts_with("at,prompt,output,session")
+                                  ? "at,prompt,output,session,wait"
+                                  : "at,prompt,output";
+  const bool sessions = std::string_view(columns).ends_with("wait");
   const auto take = [&](std::string_view line) {
-    auto [request, problem] = traced_request(line, trace.empty() ? Seconds{} : trace.back().at);
+    auto [request, problem] =
+        traced_request(line, sessions, trace.empty() ? Seconds{} : trace.back().at);
     if (problem.empty() && trace.size() == most_traced) problem = "more than 20,000,000 requests";
     if (problem.empty()) trace.push_back(request);
     return std::move(problem);
   };
   // One complaint is enough of a file of millions of lines.
-  read_timed_lines({name, "at,prompt,output", "requests", 1}, text, take, diagnostics);
+  read_timed_lines({name, columns, "requests", 1}, text, take, diagnostics);
   return trace;
 }
 

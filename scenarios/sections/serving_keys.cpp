@@ -49,8 +49,9 @@ ServingKeys deployment_keys() {
                         "4"),
                &ServingPlan::layout, &ServingLayout::replicas),
       with_default({.path = "serving.routing",
-                    .help = "Which replica a request goes to: in turn, or to the one with the "
-                            "fewest requests.",
+                    .help = "Which replica a request goes to: in turn, to the one with the "
+                            "fewest requests, or to the one that holds its earlier turns "
+                            "(prefix).",
                     .example = "least-load"},
                    &ServingPlan::routing),
       with_default({.path = "serving.cuda_graphs",
@@ -63,6 +64,30 @@ ServingKeys deployment_keys() {
                         "gpu_memory_utilization); left out, as the engine does by itself.",
                         "0.9"),
                &ServingPlan::memory_share),
+  };
+}
+
+/// Replicas by load: `serving.replicas` are the most.
+ServingKeys autoscaling_keys() {
+  return {
+      group<ServingPlan>("serving.autoscaling",
+                         "Replicas that start and stop with the load; serving.replicas are the "
+                         "most."),
+      left_out(count_of("serving.autoscaling.least", "Replicas that always run.", "2"),
+               &ServingPlan::autoscaling, &Autoscaling::least),
+      left_out(Field{.path = "serving.autoscaling.target",
+                     .help = "Requests per replica, running and waiting, to aim at.",
+                     .example = "32",
+                     .min = 0,
+                     .max = 1e6,
+                     .above_min = true},
+               &ServingPlan::autoscaling, &Autoscaling::target),
+      left_out(time_of("serving.autoscaling.start",
+                       "From the decision until a replica serves: host, image, weights, graphs.",
+                       "3 min", false),
+               &ServingPlan::autoscaling, &Autoscaling::start),
+      with_default(time_of("serving.autoscaling.interval", "Between decisions.", "30 s"),
+                   &ServingPlan::autoscaling, &Autoscaling::interval),
   };
 }
 
@@ -206,7 +231,9 @@ ServingKeys length_keys(const std::string& at, const std::string& help,
 SectionKey<ServingPlan> trace_key() {
   return {{.path = "serving.requests.trace_file",
            .help = "CSV file with a request per line and the columns at,prompt,output: seconds "
-                   "from the start, in order, and tokens.",
+                   "from the start, in order, and tokens. With the columns session,wait behind "
+                   "them, lines of one session are its turns: a later one is asked `wait` seconds "
+                   "after the answer before it, and its prompt holds all that came before.",
            .example = "requests.csv"}};
 }
 
@@ -240,11 +267,34 @@ ServingKeys arrival_keys() {
                         "prompt; they come before those of `prompt` and are computed once.",
                         "2000", 1, 1e8),
                &ServingPlan::load, &RequestLoad::shared_prefix),
+      left_out(share_of("serving.requests.swing",
+                        "Share by which the rate of poisson arrivals rises and falls over a day: "
+                        "lowest at the start, highest after 12 hours.",
+                        "0.6"),
+               &ServingPlan::load, &RequestLoad::swing),
       left_out(share_of("serving.requests.prefix_reuse",
                         "Share of the other prompt tokens whose cache is there already, such as "
                         "earlier turns of a conversation.",
                         "0.4"),
                &ServingPlan::load, &RequestLoad::prefix_reuse),
+  };
+}
+
+/// Conversations and agents.
+ServingKeys session_keys() {
+  return {
+      group<ServingPlan>("serving.requests.sessions",
+                         "Conversations and agents: every turn begins with all that came before. "
+                         "Rate, clients and number count sessions."),
+      left_out(
+          count_of("serving.requests.sessions.turns",
+                   "Requests of a session, each with a prompt and an answer more.", "8", 1, 10000),
+          &ServingPlan::load, &RequestLoad::sessions, &SessionLaw::turns),
+      left_out(time_of("serving.requests.sessions.wait",
+                       "From an answer to the next turn, in the mean (exponential): a tool runs, "
+                       "or a user reads.",
+                       "20 s", false),
+               &ServingPlan::load, &RequestLoad::sessions, &SessionLaw::wait),
   };
 }
 
@@ -280,10 +330,11 @@ ServingKeys run_keys() {
 
 const SectionTable<ServingPlan>& serving_keys() {
   static const SectionTable<ServingPlan> table(section::joined<ServingPlan>(
-      {deployment_keys(),
+      {deployment_keys(), autoscaling_keys(),
        layout_keys("serving.parallel", "How one replica is split over its GPUs.",
                    &ServingPlan::layout),
        prefill_keys(), precision_keys(), speculation_keys(), batching_keys(), arrival_keys(),
+       session_keys(),
        length_keys("serving.requests.prompt", "Tokens of a prompt.", &RequestLoad::prompt),
        length_keys("serving.requests.output", "Tokens of an answer.", &RequestLoad::output),
        run_keys()}));

@@ -2,6 +2,7 @@
 #include "sim/serving/internal/serving_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/base/require.hpp"
@@ -50,6 +51,10 @@ ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions&
   busy_s_.resize(replicas_.size());
   busy_from_.resize(replicas_.size());
   is_touched_.resize(replicas_.size());
+  ready_ = first_decoder_;
+  if (model.autoscaling.on())
+    ready_ = std::min(first_decoder_, static_cast<std::uint32_t>(model.autoscaling.least));
+  sample_.most_replicas = static_cast<int>(ready_);
 }
 
 bool ServingEngine::stopped() const {
@@ -73,6 +78,8 @@ ServingSample ServingEngine::run() {
   } else {
     push_arrival();
   }
+  if (model_.autoscaling.on())
+    push(model_.autoscaling.interval.value(), ServingEventKind::scale, 0);
   std::int64_t handled = 0;
   while (!events_.empty()) {
     if (++handled % 1024 == 0 && stopped()) break;
@@ -85,7 +92,7 @@ ServingSample ServingEngine::run() {
     if (events_.empty() || events_.top().time > now_) start_steps();
   }
   sample_.complete = events_.empty();
-  sample_.submitted = stream_.drawn();
+  sample_.submitted = stream_.drawn() + later_turns_;
   sample_.last_answer_s = last_answer_;
   tally_.finish(last_answer_, sample_);
   double prefill = 0.0;
@@ -95,9 +102,13 @@ ServingSample ServingEngine::run() {
     sample_.most_cache = std::max(sample_.most_cache, replicas_[i].most_cache());
     sample_.preemptions += replicas_[i].preemptions();
     sample_.prefilled += replicas_[i].prefilled();
+    sample_.asked += replicas_[i].asked();
+    sample_.found += replicas_[i].found();
   }
+  sample_.mean_replicas = model_.serve.replicas;
+  if (model_.autoscaling.on() && scaled_at_ > 0.0) sample_.mean_replicas = replica_s_ / scaled_at_;
   if (now_ > 0.0) {
-    sample_.busy = prefill / (now_ * model_.serve.replicas);
+    sample_.busy = prefill / (now_ * sample_.mean_replicas);
     if (model_.decode) sample_.decode_busy = decode / (now_ * model_.decode->replicas);
   }
   return std::move(sample_);
@@ -118,6 +129,14 @@ void ServingEngine::handle(const ServingEvent& event) {
       return on_step_end(event.subject);
     case ServingEventKind::cache_arrival:
       return on_cache_arrival(event.subject);
+    case ServingEventKind::turn:
+      return on_turn(event.subject);
+    case ServingEventKind::ready:
+      --starting_;
+      ready_ = std::min(ready_ + 1, first_decoder_);
+      return;
+    case ServingEventKind::scale:
+      return on_scale();
   }
 }
 
@@ -128,17 +147,85 @@ void ServingEngine::on_arrival() {
   if (!coming_) sample_.waiting_at_end = waiting_;
 }
 
+int ServingEngine::load_of(std::uint32_t replica) const {
+  return replicas_[replica].load() + static_cast<int>(handed_[replica].size());
+}
+
 /// The replica of [first, last) that is next.
 std::uint32_t ServingEngine::chosen(std::uint32_t first, std::uint32_t last,
                                     std::uint32_t& turn) const {
   if (model_.routing == Routing::round_robin) return first + turn++ % (last - first);
   std::uint32_t best = first;
-  const auto load = [&](std::uint32_t replica) {
-    return replicas_[replica].load() + static_cast<int>(handed_[replica].size());
-  };
   for (std::uint32_t i = first + 1; i < last; ++i)
-    if (load(i) < load(best)) best = i;
+    if (load_of(i) < load_of(best)) best = i;
   return best;
+}
+
+/// Of those that prefill. By prefix, the replica that holds the most of a session's earlier turns,
+/// unless it has half as many requests again as the emptiest, and 64 more: what SGLang's router
+/// calls out of balance.
+std::uint32_t ServingEngine::chosen_for(const LiveRequest& request) {
+  constexpr int more = 64;
+  const std::uint32_t emptiest = chosen(0, ready_, next_serve_);
+  if (model_.routing != Routing::prefix || request.drawn.session < 0) return emptiest;
+  std::uint32_t holder = emptiest;
+  for (std::uint32_t i = 0; i < ready_; ++i)
+    if (replicas_[i].kept_tokens(request.drawn.session) >
+        replicas_[holder].kept_tokens(request.drawn.session))
+      holder = i;
+  const int least = load_of(emptiest);
+  const bool uneven = load_of(holder) > least + more && 2 * load_of(holder) > 3 * least;
+  return uneven ? emptiest : holder;
+}
+
+/// As many replicas as have `target` requests each.
+int ServingEngine::wanted_replicas() const {
+  int load = 0;
+  for (std::uint32_t i = 0; i < first_decoder_; ++i) load += load_of(i);
+  const int wanted = static_cast<int>(std::ceil(load / model_.autoscaling.target));
+  return std::clamp(wanted, std::min(model_.autoscaling.least, model_.serve.replicas),
+                    model_.serve.replicas);
+}
+
+/// Starts what is missing at once; what is too much goes one by one, each when it has answered
+/// those that it has.
+void ServingEngine::on_scale() {
+  int there = starting_;
+  for (std::uint32_t i = 0; i < first_decoder_; ++i)
+    if (i < ready_ || load_of(i) > 0) ++there;
+  replica_s_ += there * (now_ - scaled_at_);
+  scaled_at_ = now_;
+  sample_.most_replicas = std::max(sample_.most_replicas, there);
+  const int wanted = wanted_replicas();
+  for (int have = static_cast<int>(ready_) + starting_; have < wanted; ++have, ++starting_)
+    push(now_ + model_.autoscaling.start.value(), ServingEventKind::ready, 0);
+  if (wanted < static_cast<int>(ready_) && starting_ == 0) --ready_;
+  // Without anything else to come there is nothing to scale for.
+  if (!events_.empty())
+    push(now_ + model_.autoscaling.interval.value(), ServingEventKind::scale, 0);
+}
+
+bool ServingEngine::push_turn(const DrawnRequest& done) {
+  if (done.turns_left <= 0) return false;
+  const auto turn = stream_.after(done, now_);
+  if (!turn) return false;
+  std::uint32_t slot = static_cast<std::uint32_t>(turns_.size());
+  if (free_turns_.empty()) {
+    turns_.push_back(*turn);
+  } else {
+    slot = free_turns_.back();
+    free_turns_.pop_back();
+    turns_[slot] = *turn;
+  }
+  push(turn->at, ServingEventKind::turn, slot);
+  return true;
+}
+
+void ServingEngine::on_turn(std::uint32_t slot) {
+  const DrawnRequest request = turns_[slot];
+  free_turns_.push_back(slot);
+  ++later_turns_;
+  if (!submit(request) && model_.load.arrivals == ArrivalKind::closed) ask_again();
 }
 
 bool ServingEngine::fits(const DrawnRequest& drawn) const {
@@ -156,7 +243,7 @@ void ServingEngine::ask_again() {
 }
 
 bool ServingEngine::submit(const DrawnRequest& drawn) {
-  if (stream_.drawn() > most_served_requests)
+  if (stream_.drawn() + later_turns_ > most_served_requests)
     throw TooLarge("more than 20,000,000 requests; " + shorter(model_));
   if (!fits(drawn)) {
     ++sample_.rejected;
@@ -166,6 +253,7 @@ bool ServingEngine::submit(const DrawnRequest& drawn) {
   request.seen.submitted = drawn.at;
   request.seen.prompt = drawn.prompt;
   request.seen.output = drawn.output;
+  request.drawn = drawn;
   const std::uint32_t slot = table_.add(request);
   ++waiting_;
   if (model_.before_queue > Seconds{})
@@ -176,7 +264,7 @@ bool ServingEngine::submit(const DrawnRequest& drawn) {
 }
 
 void ServingEngine::on_entry(std::uint32_t slot) {
-  const std::uint32_t replica = chosen(0, first_decoder_, next_serve_);
+  const std::uint32_t replica = chosen_for(table_.at(slot));
   table_.at(slot).replica = replica;
   replicas_[replica].enqueue(slot);
   touch(replica);
@@ -224,6 +312,8 @@ void ServingEngine::on_step_end(std::uint32_t index) {
 
 void ServingEngine::on_end(std::uint32_t slot) {
   ServedRequest seen = table_.at(slot).seen;
+  const DrawnRequest drawn = table_.at(slot).drawn;
+  const std::uint32_t replica = table_.at(slot).replica;
   table_.release(slot);
   seen.ended = now_;
   last_answer_ = now_;
@@ -231,7 +321,9 @@ void ServingEngine::on_end(std::uint32_t slot) {
     sample_.prompt_tokens += seen.prompt;
     sample_.requests.push_back(seen);
   }
-  if (model_.load.arrivals == ArrivalKind::closed) ask_again();
+  const bool goes_on = push_turn(drawn);
+  if (goes_on && !model_.decode) replicas_[replica].keep(drawn.session, seen.prompt + seen.output);
+  if (!goes_on && model_.load.arrivals == ArrivalKind::closed) ask_again();
 }
 
 /// A prefilled request leaves its seat; its cache waits for a place where it is decoded.
@@ -269,8 +361,11 @@ void ServingEngine::start_transfers(std::uint32_t decoder) {
 void ServingEngine::on_cache_arrival(std::uint32_t slot) {
   const Handed& handed = moving_[slot];
   replicas_[handed.from].give_back(handed.blocks);
+  const LiveRequest& request = table_.at(slot);
+  // The answer stays where it is decoded: only the prompt is found again.
+  if (request.goes_on()) replicas_[handed.from].keep(request.drawn.session, request.seen.prompt);
   touch(handed.from);
-  const std::uint32_t decoder = table_.at(slot).replica;
+  const std::uint32_t decoder = request.replica;
   replicas_[decoder].join(slot);
   touch(decoder);
 }

@@ -37,6 +37,7 @@ struct CacheTransfer {
 struct ServingModel {
   RequestLoad load{};
   Routing routing = Routing::least_load;
+  Autoscaling autoscaling{};  ///< of `serve`, without `decode`
   ServingPool serve{};
   std::optional<ServingPool> decode{};
   CacheTransfer transfer{};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace foretrain::internal {
 
@@ -110,6 +111,59 @@ std::int64_t ServingReplica::kept_free() const {
   return running_ > 0 && !pool_.scheduler.reserves_output ? capacity_ / 100 : 0;
 }
 
+int ServingReplica::kept_tokens(std::int64_t session) const {
+  const auto found = kept_at_.find(session);
+  return found == kept_at_.end() ? 0 : found->second->tokens;
+}
+
+void ServingReplica::keep(std::int64_t session, int tokens) {
+  drop(session);
+  const std::int64_t blocks = needed(tokens);
+  if (free_ < blocks) return;
+  free_ -= blocks;
+  kept_blocks_ += blocks;
+  kept_.push_back({session, tokens, blocks});
+  kept_at_[session] = std::prev(kept_.end());
+}
+
+void ServingReplica::drop(std::int64_t session) {
+  const auto found = kept_at_.find(session);
+  if (found == kept_at_.end()) return;
+  free_ += found->second->blocks;
+  kept_blocks_ -= found->second->blocks;
+  kept_.erase(found->second);
+  kept_at_.erase(found);
+}
+
+/// What sessions keep makes room for requests.
+bool ServingReplica::has_room(std::int64_t blocks) const {
+  return free_ + kept_blocks_ >= blocks + kept_free();
+}
+
+/// @pre has_room(blocks), or free_ + kept_blocks_ >= blocks
+void ServingReplica::take_blocks(std::int64_t blocks) {
+  while (free_ < blocks && !kept_.empty()) drop(kept_.front().session);
+  free_ -= blocks;
+  fewest_free_ = std::min(fewest_free_, free_ + kept_blocks_);
+}
+
+/// Of a prompt, in the cache before it is computed. The last token always is computed: the answer
+/// starts from it.
+int ServingReplica::tokens_there(const LiveRequest& request) const {
+  const int prompt = request.seen.prompt;
+  const int shared = std::min(shared_, prompt);
+  const int cached = shared + static_cast<int>(std::floor(reuse_ * (prompt - shared)));
+  return std::min(std::max(cached, kept_tokens(request.drawn.session)), prompt - 1);
+}
+
+void ServingReplica::count_prompt(LiveRequest& request, int there, double now) {
+  if (request.scheduled) return;
+  request.scheduled = true;
+  request.seen.started = now;
+  asked_ += request.seen.prompt;
+  found_ += there;
+}
+
 /// Takes requests from the head of the queue while there are seats, tokens and blocks.
 void ServingReplica::admit(int& budget, double now) {
   const bool whole = !pool_.scheduler.chunked_prefill;
@@ -117,26 +171,21 @@ void ServingReplica::admit(int& budget, double now) {
     const std::uint32_t slot = waiting_.front();
     LiveRequest& request = at(slot);
     request.prefill_target = request.seen.prompt + request.generated;
-    const int own = request.seen.prompt - std::min(shared_, request.seen.prompt);
-    const int cached =
-        std::min(shared_, request.seen.prompt) + static_cast<int>(std::floor(reuse_ * own));
-    // The last token of a prompt is always computed: the answer starts from it.
-    const int there = std::min(cached, request.seen.prompt - 1);
+    const int there = tokens_there(request);
     const int rest = request.prefill_target - there;
     if (whole && rest > budget && !chunks_.empty()) return;
     const std::int64_t blocks = blocks_to_start(request);
-    if (free_ < blocks + kept_free()) return;
+    if (!has_room(blocks)) return;
     waiting_.pop_front();
+    drop(request.drawn.session);
+    take_blocks(blocks);
     request.in_cache = there;
     request.blocks = blocks;
-    free_ -= blocks;
-    fewest_free_ = std::min(fewest_free_, free_);
     request.admission = admissions_++;
     admitted_.emplace(request.admission, slot);
     prefilling_.push_back(slot);
     ++running_;
-    if (!request.scheduled) request.seen.started = now;
-    request.scheduled = true;
+    count_prompt(request, there, now);
     add_chunk(slot, whole ? rest : std::min({budget, longest_chunk(), rest}), budget);
   }
 }
@@ -152,8 +201,7 @@ void ServingReplica::grow() {
     const double after = context_of(at(entry.slot)) + pool_.tokens_per_step;
     const std::int64_t more = needed(std::ceil(after)) - at(entry.slot).blocks;
     if (more > 0 && !make_room(more, entry.slot)) continue;
-    free_ -= more;
-    fewest_free_ = std::min(fewest_free_, free_);
+    take_blocks(more);
     at(entry.slot).blocks += more;
     schedule_growth(entry.slot);
   }
@@ -164,7 +212,7 @@ void ServingReplica::grow() {
 /// Preempts those that were admitted last until there are that many blocks. False: the one that
 /// asks was among them.
 bool ServingReplica::make_room(std::int64_t blocks, std::uint32_t asking) {
-  while (free_ < blocks) {
+  while (free_ + kept_blocks_ < blocks) {
     const std::uint32_t last = admitted_.rbegin()->second;
     preempt(last);
     if (last == asking) return false;
@@ -219,10 +267,9 @@ void ServingReplica::end_decoding(LiveRequest& request) {
 bool ServingReplica::reserve(std::uint32_t slot) {
   LiveRequest& request = at(slot);
   const std::int64_t blocks = blocks_to_start(request);
-  if (running_ >= pool_.scheduler.sequences || free_ < blocks + kept_free()) return false;
+  if (running_ >= pool_.scheduler.sequences || !has_room(blocks)) return false;
   request.blocks = blocks;
-  free_ -= blocks;
-  fewest_free_ = std::min(fewest_free_, free_);
+  take_blocks(blocks);
   ++running_;
   return true;
 }

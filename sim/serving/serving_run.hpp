@@ -66,10 +66,14 @@ struct ServingSample {
   double busy = 0.0;         ///< share of time that replicas of `serve` are in a step
   double decode_busy = 0.0;  ///< the same of `decode`
   int longest_queue = 0;
-  int waiting_at_end = 0;    ///< when submissions end
-  double most_cache = 0.0;   ///< share of blocks in use at most, of any replica
-  double prefilled = 0.0;    ///< tokens computed by prefill, of the whole run
-  double transferred = 0.0;  ///< bytes, of the whole run
+  int waiting_at_end = 0;      ///< when submissions end
+  double most_cache = 0.0;     ///< share of blocks in use at most, of any replica
+  double prefilled = 0.0;      ///< tokens computed by prefill, of the whole run
+  double transferred = 0.0;    ///< bytes, of the whole run
+  double asked = 0.0;          ///< tokens of prompts that were admitted, of the whole run
+  double found = 0.0;          ///< of these what caches held
+  double mean_replicas = 0.0;  ///< of `serve` that were there, starting ones included
+  int most_replicas = 0;
   std::int64_t steps = 0;
   std::vector<ServingBin> bins{};
 };

@@ -308,7 +308,7 @@ class WindowTest : public QObject {
       QVERIFY2(visible, view);
       QVERIFY(cards()->shown().size() >= 4);
       QVERIFY(!cards()->shown()[1].value.isEmpty());
-      if (window_->study()->kind != TextKind::serving) continue;
+      if (window_->study()->kind != TextKind::served) continue;
       set("serving.parallel.tensor", "8");
       QTRY_VERIFY_WITH_TIMEOUT(window_->settled(), 60'000);
       QVERIFY(cards()->shown()[1].difference.startsWith(QStringLiteral("was ")));

@@ -128,6 +128,54 @@ TEST_CASE("what keys of serving need, and what has no effect, is said", "[scenar
             .serving->load.concurrency == 8);
 }
 
+TEST_CASE("sessions, a rate over a day and replicas that follow it are read",
+          "[scenarios][serving]") {
+  const std::string load =
+      "requests: {rate: 1 per s, prompt: 10, output: 10, swing: 0.5, sessions: {turns: 4, wait: 20 "
+      "s}}";
+  const ServingPlan plan =
+      *read_serving(
+           "serving: {routing: prefix, replicas: 4, autoscaling: {least: 2, target: 16, "
+           "start: 3 min}, " +
+           load + "}\n")
+           .serving;
+  CHECK(plan.routing == Routing::prefix);
+  CHECK(plan.load.sessions.turns == 4);
+  CHECK(plan.load.sessions.wait == Seconds{20.0});
+  CHECK(plan.load.swing == 0.5);
+  CHECK(plan.autoscaling.least == 2);
+  CHECK(plan.autoscaling.start == Seconds{180.0});
+  CHECK(plan.autoscaling.interval == Seconds{30.0});
+  const auto refused = [&](const std::string& more) {
+    return serving_complaint("serving: {" + more + asked + "}\n");
+  };
+  CHECK(contains_text(refused("autoscaling: {least: 2, start: 1 min}, "),
+                      "write for example target"));
+  CHECK(contains_text(refused("autoscaling: {target: 2}, "), "without serving.autoscaling.least"));
+  CHECK(contains_text(refused("replicas: 1, autoscaling: {least: 2, target: 2, start: 1 min}, "),
+                      "is more than serving.replicas"));
+  CHECK(contains_text(
+      refused("prefill: {replicas: 1}, autoscaling: {least: 1, target: 2, start: 1 min}, "),
+      "do not come and go"));
+}
+
+TEST_CASE("turns of a trace have a session and a wait", "[scenarios][serving]") {
+  Diagnostics none;
+  const auto trace = read_request_trace(
+      "at,prompt,output,session,wait\n0,10,20,3,0\n1,40,5,3,2.5\n1,7,7,-1,0\n", "r.csv", none);
+  CHECK(none.empty());
+  REQUIRE(trace.size() == 3);
+  CHECK(trace[1].session == 3);
+  CHECK(trace[1].wait == Seconds{2.5});
+  CHECK(trace[2].session == -1);
+  for (const char* line : {"0,1,1,1", "0,1,1,0.5,0", "0,1,1,1,-1"}) {
+    Diagnostics wrong;
+    (void)read_request_trace(std::string("at,prompt,output,session,wait\n") + line + "\n", "r.csv",
+                             wrong);
+    CHECK(wrong.items().size() == 1);
+  }
+}
+
 TEST_CASE("traces of requests are read, and errors name their line", "[scenarios][serving]") {
   Diagnostics none;
   const auto trace = read_request_trace("at,prompt,output\n0,10,20\r\n1.5,30,40\n", "r.csv", none);

@@ -13,7 +13,15 @@
 
 namespace foretrain::internal {
 
-enum class ServingEventKind : std::uint8_t { arrival, entry, step_end, cache_arrival };
+enum class ServingEventKind : std::uint8_t {
+  arrival,
+  entry,
+  step_end,
+  cache_arrival,
+  turn,   ///< a later one of a session
+  ready,  ///< a replica has started
+  scale   ///< how many replicas are decided
+};
 
 struct ServingEvent {
   double time = 0.0;
@@ -80,12 +88,19 @@ class ServingEngine {
   void on_step_end(std::uint32_t replica);
   void on_cache_arrival(std::uint32_t slot);
   void on_end(std::uint32_t slot);
+  /// The turn behind one that has ended. False: there is none.
+  bool push_turn(const DrawnRequest& done);
+  void on_turn(std::uint32_t slot);
+  void on_scale();
+  [[nodiscard]] int wanted_replicas() const;
   void hand_over(std::uint32_t slot);
   void start_transfers(std::uint32_t decoder);
   void start_steps();
   void touch(std::uint32_t replica);
   [[nodiscard]] std::uint32_t chosen(std::uint32_t first, std::uint32_t last,
                                      std::uint32_t& turn) const;
+  [[nodiscard]] std::uint32_t chosen_for(const LiveRequest& request);
+  [[nodiscard]] int load_of(std::uint32_t replica) const;
   [[nodiscard]] bool stopped() const;
 
   /// A cache that waits for a place, or is on its way.
@@ -113,6 +128,13 @@ class ServingEngine {
   std::vector<bool> is_touched_;
   std::priority_queue<ServingEvent, std::vector<ServingEvent>, std::greater<>> events_;
   std::optional<DrawnRequest> coming_;
+  std::vector<DrawnRequest> turns_;  ///< to come, by slot
+  std::vector<std::uint32_t> free_turns_;
+  std::int64_t later_turns_ = 0;
+  std::uint32_t ready_ = 0;  ///< replicas of `serve` that take requests
+  int starting_ = 0;
+  double replica_s_ = 0.0;
+  double scaled_at_ = 0.0;
   StepOutcome outcome_;
   ServingSample sample_;
   double now_ = 0.0;

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <queue>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "sim/serving/internal/request_stream.hpp"
 #include "sim/serving/serving_run.hpp"
 
 namespace foretrain::internal {
@@ -28,6 +31,10 @@ struct LiveRequest {
   bool decodes = false;
   std::uint32_t replica = 0;  ///< where it is
   double last_token = 0.0;    ///< when it came
+  DrawnRequest drawn{};       ///< as it was asked
+
+  /// A turn that another one follows.
+  [[nodiscard]] bool goes_on() const { return drawn.turns_left > 0; }
 };
 
 /// All live requests, by slot.
@@ -73,6 +80,10 @@ class ServingReplica {
   /// What was prefilled here leaves; its blocks stay taken until give_back() of as many.
   [[nodiscard]] std::int64_t detach(std::uint32_t slot);
   void give_back(std::int64_t blocks) { free_ += blocks; }
+  /// Tokens of a session's earlier turns that lie here.
+  [[nodiscard]] int kept_tokens(std::int64_t session) const;
+  /// Keeps them for the next turn, until others need their blocks: the oldest go first.
+  void keep(std::int64_t session, int tokens);
 
   [[nodiscard]] int waiting() const { return static_cast<int>(waiting_.size()); }
   [[nodiscard]] int running() const { return running_; }
@@ -80,9 +91,17 @@ class ServingReplica {
   [[nodiscard]] double most_cache() const;
   [[nodiscard]] std::int64_t preemptions() const { return preemptions_; }
   [[nodiscard]] double prefilled() const { return prefilled_; }
+  [[nodiscard]] double asked() const { return asked_; }
+  [[nodiscard]] double found() const { return found_; }
   bool busy = false;  ///< in a step
 
  private:
+  /// What a session has in the cache while it runs nowhere.
+  struct Kept {
+    std::int64_t session = -1;
+    int tokens = 0;
+    std::int64_t blocks = 0;
+  };
   struct Chunk {
     std::uint32_t slot;
     int tokens;
@@ -102,6 +121,11 @@ class ServingReplica {
   [[nodiscard]] std::int64_t blocks_to_start(const LiveRequest& request) const;
   [[nodiscard]] std::int64_t kept_free() const;
   void admit(int& budget, double now);
+  [[nodiscard]] int tokens_there(const LiveRequest& request) const;
+  [[nodiscard]] bool has_room(std::int64_t blocks) const;
+  void drop(std::int64_t session);
+  void take_blocks(std::int64_t blocks);
+  void count_prompt(LiveRequest& request, int there, double now);
   void go_on(int& budget);
   void add_chunk(std::uint32_t slot, int tokens, int& budget);
   void grow();
@@ -124,6 +148,9 @@ class ServingReplica {
   std::int64_t capacity_;  ///< blocks but for the shared ones
   std::int64_t free_;
   std::int64_t fewest_free_;
+  std::list<Kept> kept_;  ///< the oldest first
+  std::unordered_map<std::int64_t, std::list<Kept>::iterator> kept_at_;
+  std::int64_t kept_blocks_ = 0;
 
   std::deque<std::uint32_t> waiting_;
   std::deque<std::uint32_t> prefilling_;                       ///< by admission
@@ -144,6 +171,8 @@ class ServingReplica {
   std::int64_t admissions_ = 0;
   std::int64_t preemptions_ = 0;
   double prefilled_ = 0.0;
+  double asked_ = 0.0;
+  double found_ = 0.0;
   double surplus_ = 0.0;  ///< tokens of steps that answers had no use for
   double last_decode_ = 0.0;
 };
