@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
+
 #include "planner/answer/quantity.hpp"
 #include "planner/text/format.hpp"
 
@@ -60,7 +63,12 @@ std::string quantity_text(Measure measure, const QuantityValue& value) {
 }
 
 std::string quantity_text(std::string_view path, std::optional<double> number) {
-  return quantity_text(measure_of(path), number ? QuantityValue{*number} : QuantityValue{});
+  const Measure measure = measure_of(path);
+  constexpr double exact = 1e15;
+  const bool whole = number && std::abs(*number) < exact && *number == std::trunc(*number);
+  if (whole && measure == Measure::count && !quantities().find(path))
+    return with_thousands(static_cast<std::int64_t>(*number));
+  return quantity_text(measure, number ? QuantityValue{*number} : QuantityValue{});
 }
 
 Measure measure_of(std::string_view path) {

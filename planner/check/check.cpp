@@ -63,8 +63,8 @@ void judge_baseline(CheckedScenario& checked, double tolerance) {
   for (const DriftGroup& group : grouped(checked.drifts)) violate(group.text());
 }
 
-Baseline baseline_of(const Study& study) {
-  Baseline baseline{"own", {}, {}};
+Baseline baseline_of(const Study& study, Work work) {
+  Baseline baseline{std::string(name_of(work)), {}, {}};
   for (const Infeasible& reason : study.reasons) baseline.rules.push_back(reason.rule);
   for (const StudyFigure& figure : study.figures)
     baseline.values.emplace_back(figure.path, figure.value);
@@ -88,7 +88,7 @@ std::string_view violation_name(Violation::Kind kind) {
 }
 
 Baseline baseline_of(const Report& report) {
-  if (report.study) return baseline_of(*report.study);
+  if (report.study) return baseline_of(*report.study, report.scenario.work);
   const Json tree = known_tree(report);
   const Prediction& p = report.prediction;
   Baseline baseline;

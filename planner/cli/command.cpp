@@ -123,8 +123,10 @@ EngineKind engine_value(const std::string& text) {
 
 void require_own_engine(const Scenario& scenario, EngineKind engine) {
   if (scenario.work != Work::training && engine == EngineKind::event)
-    throw UsageError(fmt::format("{}: --engine event plays training; {} has an engine of its own",
-                                 scenario.job.name, name_of(scenario.work)));
+    throw UsageError(
+        fmt::format("{}: --engine event plays training here; of {} only simulate plays what goes "
+                    "over the fabric",
+                    scenario.job.name, name_of(scenario.work)));
 }
 
 EngineKind fast_engine_value(const std::string& text) {

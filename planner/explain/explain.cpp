@@ -269,7 +269,7 @@ Answer study_quantities(const Report& report, const std::string& source) {
   answer.head.sentence =
       "Quantities of this forecast. foretrain explain SCENARIO QUANTITY shows what one is; "
       "scenario "
-      "keys (serving.replicas) work too.";
+      "keys (serving.parallel.tensor) work too.";
   if (!source.empty())
     answer.head.next = "foretrain explain " + source + " " + ranking(report.study->figures).path;
   answer.add("", std::move(table));

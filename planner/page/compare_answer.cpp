@@ -15,6 +15,7 @@
 #include "planner/page/compare.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain {
 namespace {
@@ -172,15 +173,16 @@ AnswerTable evidence_table(const Comparison& c) {
   AnswerTable table{{words_column(), words_column(), words_column("source and error")}};
   std::vector<std::array<std::string, 3>> rows;
   for (std::size_t side = 0; side < c.reports.size(); ++side)
-    for (const auto& line : provenance_lines(c.reports[side].prediction)) {
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
-        return row[1] == line.first && row[2] == line.second;
-      });
-      if (same != rows.end())
-        (*same)[0] += ", " + side_name(side);
-      else
-        rows.push_back({side_name(side), line.first, line.second});
-    }
+    if (!c.reports[side].study)
+      for (const auto& line : provenance_lines(c.reports[side].prediction)) {
+        const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+          return row[1] == line.first && row[2] == line.second;
+        });
+        if (same != rows.end())
+          (*same)[0] += ", " + side_name(side);
+        else
+          rows.push_back({side_name(side), line.first, line.second});
+      }
   for (const auto& row : rows) table.add({row[0], row[1], row[2]});
   return table;
 }
@@ -313,7 +315,8 @@ std::string overrides_text(const Scenario& scenario) {
   std::string result;
   for (const ResolvedValue& value : scenario.values)
     if (value.origin == "--set")
-      result += fmt::format("{}--set {}={}", result.empty() ? "" : " ", value.path, value.value);
+      result += fmt::format("{}--set {}", result.empty() ? "" : " ",
+                            shell_word(value.path + "=" + value.value));
   return result;
 }
 

@@ -165,7 +165,7 @@ std::vector<std::string> lead_sentences(const Comparison& comparison) {
                         : std::nullopt;
   };
   if (const auto lead = lead_of(comparison, per_token))
-    sentences.push_back(lead_sentence(*lead, "time per output token"));
+    sentences.push_back(lead_sentence(*lead, "TPOT (P90)"));
   if (const auto lead = lead_of(comparison, price_band))
     sentences.push_back(lead_sentence(*lead, "cost"));
   return sentences;

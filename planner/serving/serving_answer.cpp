@@ -272,12 +272,24 @@ AnswerHead serving_head(const ServingReport& report) {
     head.sentence = report.ready.reasons.front().message + ".";
     return head;
   }
-  judge_goals(report, head);
   const ServingSummary& seen = report.summary;
+  if (seen.requests == 0) {
+    head.verdict = Verdict::no;
+    head.words = "NOTHING WAS COUNTED";
+    head.sentence = fmt::format(
+        "No request ended behind the warm-up of {}: shorten serving.warm_up, or ask for more.",
+        seconds_text(report.ready.plan.warm_up));
+    return head;
+  }
+  judge_goals(report, head);
   const EngineProfile& engine = report.ready.serve.deployment.engine;
-  head.sentence = fmt::format("{} answers {} requests/s on {} GPU{}.", report.model,
-                              significant_text(seen.requests_per_s), report.ready.gpus(),
-                              report.ready.gpus() == 1 ? "" : "s");
+  const int gpus = report.ready.gpus();
+  head.sentence = fmt::format(
+      "{} answers {} requests/s on {}.", report.model, significant_text(seen.requests_per_s),
+      report.ready.plan.autoscaling.on() ? fmt::format("{} GPUs on average, {} at most",
+                                                       significant_text(report.mean_gpus()), gpus)
+                                         : fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"));
+  if (report.stopped) head.sentence = "Interrupted, so far: " + head.sentence;
   head.figures = {time_figure("TTFT, P90", seen.ttft, engine.ttft),
                   time_figure("TPOT, P90", seen.tpot, engine.tpot),
                   {"Output", significant_text(seen.output_tokens_per_s) + " tokens/s",
@@ -303,6 +315,10 @@ Answer serving_answer(const ServingReport& report) {
   deployment.add("Simulated", run_text(report));
   deployment.add("Cache", cache_text(ready.serve, mean_request(ready.plan.load)));
   answer.add("", std::move(deployment));
+  if (report.summary.requests == 0) {
+    answer.add(warnings_section(report));
+    return answer;
+  }
   answer.add("", times_table(report));
   AnswerFacts facts;
   facts.add("Throughput", throughput_text(report));
@@ -311,7 +327,8 @@ Answer serving_answer(const ServingReport& report) {
     const Bytes each{report.sample.transferred / static_cast<double>(report.sample.submitted)};
     facts.add("Transfer",
               fmt::format("{} of cache per request, {} from a replica", bytes_text(each),
-                          seconds_text(ready.transfer.latency + each / ready.transfer.rate)));
+                          seconds_text(ready.transfer.latency +
+                                       each / (ready.transfer.rate * ready.transfer.senders))));
   }
   facts.add("Step", step_text(report));
   if (!report.goals.empty()) facts.rows.push_back(goals_fact(report));

@@ -148,6 +148,8 @@ CacheTransfer transfer_of(const ReadyServing& ready) {
   CacheTransfer transfer;
   transfer.per_token = Bytes{ready.prefill->cache.bytes_per_token()};
   transfer.rate = rate * link.achievable;
+  const ServingLayout& layout = ready.prefill->deployment.layout;
+  transfer.senders = layout.tensor * layout.pipeline;
   transfer.latency =
       together ? link.latency : cluster.network.path_latency + cluster.network.step_latency;
   return transfer;
@@ -162,6 +164,11 @@ int replicas_on(const Cluster& cluster, const ServingPlan& plan) {
 void check_machine(const ServingPlan& plan, const Cluster& cluster,
                    std::vector<Infeasible>& reasons) {
   const int prefill = plan.prefill.gpus() * plan.prefill.replicas;
+  if (plan.layout.replicas > 0 && plan.autoscaling.least > plan.layout.replicas)
+    reasons.push_back({"autoscaling-least", "serving.autoscaling.least",
+                       fmt::format("{} replicas always run, and there are {}",
+                                   plan.autoscaling.least, plan.layout.replicas),
+                       "fewer, or more serving.replicas"});
   const int needed = plan.layout.gpus() * std::max(1, plan.layout.replicas) + prefill;
   if (needed <= cluster.gpus()) return;
   const int hosts = (needed + cluster.host.gpus - 1) / cluster.host.gpus;

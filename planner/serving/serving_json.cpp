@@ -103,8 +103,8 @@ Json series_of(const ServingSample& sample) {
 }
 
 /// The numbers of the rows; groups without any stay null.
-void put_results(const ServingReport& report, Json& tree) {
-  put_figures(figures_of(serving_rows(), report, true), tree);
+void put_results(const ServingReport& report, bool counted, Json& tree) {
+  put_figures(figures_of(serving_rows(), report, counted), tree);
   if (!report.cost) tree["cost"] = nullptr;
   tree["results"]["overloaded"] = report.summary.overloaded;
   tree["results"]["series"] = series_of(report.sample);
@@ -125,7 +125,10 @@ std::string serving_json(const ServingReport& report) {
       {"engine", engine.name},
       {"seed", ready.plan.seed},
       {"gpus", ready.gpus()},
-      {"verdict", runs ? (report.keeps_goals() ? "ok" : "misses-goals") : "infeasible"},
+      {"verdict", !runs                          ? "infeasible"
+                  : report.summary.requests == 0 ? "nothing-counted"
+                  : report.keeps_goals()         ? "ok"
+                                                 : "misses-goals"},
       {"reasons", reasons_tree(ready.reasons)},
       {"serve", runs ? pool_tree(ready.serve) : layout_tree(ready.serve.deployment.layout)},
       {"prefill", nullptr}};
@@ -140,7 +143,7 @@ std::string serving_json(const ServingReport& report) {
                                     {"time_s", step_tree(report.decode.time)}}
                              : Json(nullptr);
   tree["prompt_s"] = nullptr;
-  if (runs) put_results(report, tree);
+  if (runs) put_results(report, report.summary.requests > 0, tree);
   const auto band = [](const ResidualBand& range) -> Json {
     return {{"low", range.low}, {"high", range.high}};
   };

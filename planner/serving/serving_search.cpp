@@ -49,7 +49,7 @@ class Trial {
     result.plan = plan;
     result.hosts = hosts_for(plan);
     result.gpus = total_gpus(plan);
-    result.whole = whole;
+    result.whole = whole && !report.stopped;
     result.keeps_goals = report.keeps_goals();
     result.summary = report.summary;
     result.goals = report.goals;

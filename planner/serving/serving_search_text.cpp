@@ -152,6 +152,7 @@ Answer fewest_answer(const Scenario& scenario, const ServingSearch& search) {
   head.sentence = fmt::format("{} GPUs on {} host{} of {} keep the goals: {}.",
                               with_thousands(best.gpus), best.hosts, best.hosts == 1 ? "" : "s",
                               scenario.job.cluster.host.title, counted_layout(best));
+  if (search.stopped) head.sentence = "Interrupted, so far: " + head.sentence;
   if (!scenario.path.empty()) head.next = command_of(scenario, best);
   const std::string percentile = fmt::format("P{:g}", scenario.serving->goals.percentile);
   AnswerTable table{{words_column("layout"), number_column("GPUs"),

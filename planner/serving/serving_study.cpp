@@ -66,7 +66,8 @@ Seconds prompt_example(const ReadyServing& ready) {
 }  // namespace
 
 bool ServingReport::keeps_goals() const {
-  return ready.reasons.empty() && !summary.overloaded && sample.rejected == 0 &&
+  return ready.reasons.empty() && summary.requests > 0 && !summary.overloaded &&
+         sample.rejected == 0 &&
          std::all_of(goals.begin(), goals.end(),
                      [](const GoalVerdict& goal) { return goal.kept(); });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "models/base/require.hpp"
 #include "planner/post_training/post_training_search.hpp"
@@ -108,6 +109,26 @@ std::string rounded_down(double rate) {
   return fmt::format("{:.6g}", std::floor(rate / unit + 1e-9) * unit);
 }
 
+/// Under the scenario's whole load, as `foretrain serve` simulates it; less of it until that keeps
+/// the goals, too.
+std::optional<RateTrial> confirmed_rate(const Scenario& scenario, const RateTrial& found,
+                                        const std::atomic<bool>* stop,
+                                        std::vector<RateTrial>& trials) {
+  constexpr double less = 0.97;
+  constexpr int most_tries = 24;
+  ServingPlan plan = *scenario.serving;
+  plan.load.arrivals = ArrivalKind::poisson;
+  double rate = found.rate;
+  for (int tried = 0; tried < most_tries && !is_stopped(stop); ++tried, rate *= less) {
+    plan.load.rate = std::strtod(rounded_down(rate).c_str(), nullptr);
+    trials.push_back(
+        {plan.load.rate,
+         study_serving(scenario, ready_serving(scenario, plan, scenario.job.cluster), stop)});
+    if (trials.back().report.keeps_goals()) return trials.back();
+  }
+  return std::nullopt;
+}
+
 std::vector<SolveValue> machine_row(int gpus, const PostTrainingSearch& search, Seconds limit) {
   if (search.splits.empty())
     return {solve_count("gpus", "", gpus), solve_word("step_s", "", "-"),
@@ -159,7 +180,7 @@ SolveAnswer fewest_serving_gpus(const Scenario& scenario, const std::atomic<bool
             ? fmt::format("Not finished: nothing was found yet that keeps {}.", goals)
             : fmt::format("No deployment of up to {} GPUs keeps {}{}.",
                           with_thousands(most_serving_gpus), goals,
-                          search.refused.empty() ? "" : ": " + search.refused.front().reason);
+                          search.refused.empty() ? "" : ": " + search.refused.back().reason);
     return answer;
   }
   const ServingPoint& best = search.points.front();
@@ -187,17 +208,29 @@ SolveAnswer most_requests(const Scenario& scenario, const std::atomic<bool>* sto
   answer.name = scenario.job.name;
   answer.heads = {"requests/s", "TTFT P90", "TPOT P90", "keeps goals"};
   std::vector<RateTrial> trials;
-  const auto best = highest_rate(scenario, stop, trials);
+  auto best = highest_rate(scenario, stop, trials);
+  if (best) best = confirmed_rate(scenario, *best, stop, trials);
   std::sort(trials.begin(), trials.end(),
             [](const RateTrial& a, const RateTrial& b) { return a.rate < b.rate; });
-  for (const RateTrial& trial : trials) answer.rows.push_back(rate_row(trial));
-  answer.notes = {"requests come at random, 6,000 of them at each rate; the rate is known to 2 %"};
+  constexpr std::size_t shown = 12;  // those around the answer
+  const auto near = [&](const RateTrial& trial) {
+    return trials.size() <= shown ||
+           (best && trial.rate > 0.5 * best->rate && trial.rate < 2.0 * best->rate);
+  };
+  for (const RateTrial& trial : trials)
+    if (near(trial)) answer.rows.push_back(rate_row(trial));
+  answer.notes = {
+      "requests come at random; the rate is searched to 2 % with 6,000 of them, then lowered by 3 "
+      "% "
+      "until the scenario's whole load keeps the goals"};
   const std::string goals = goals_text(*scenario.serving);
   if (!best) {
     const auto& reasons =
         trials.empty() ? std::vector<Infeasible>{} : trials.front().report.ready.reasons;
-    answer.sentence = reasons.empty() ? "No rate keeps " + goals + "."
-                                      : "It cannot run: " + reasons.front().message + ".";
+    answer.sentence = is_stopped(stop)
+                          ? "Not finished: no rate was found yet that keeps " + goals + "."
+                      : reasons.empty() ? "No rate keeps " + goals + "."
+                                        : "It cannot run: " + reasons.front().message + ".";
     return answer;
   }
   const std::string rate = rounded_down(best->rate);
@@ -209,7 +242,8 @@ SolveAnswer most_requests(const Scenario& scenario, const std::atomic<bool>* sto
                    solve_value("requests_per_min", "Per minute", 60.0 * best->rate,
                                significant_text(60.0 * best->rate))};
   add_reached(best->report.goals, answer.values);
-  answer.settings = {"serving.requests.arrivals=poisson", "serving.requests.rate=" + rate};
+  answer.settings = {"serving.requests.arrivals=poisson",
+                     "serving.requests.rate=" + rate + " per s"};
   return answer;
 }
 
@@ -232,6 +266,9 @@ SolveAnswer fewest_post_training_gpus(const Scenario& scenario, Seconds step, in
       add_machine(search, hosts, hosts * each, step, answer);
   }
   constexpr std::size_t shown = 12;
+  if (answer.rows.size() > shown)
+    answer.notes.push_back(
+        fmt::format("{} smaller machines are not listed", answer.rows.size() - shown));
   if (answer.rows.size() > shown)
     answer.rows.erase(answer.rows.begin(), answer.rows.end() - static_cast<std::ptrdiff_t>(shown));
   if (!answer.found)

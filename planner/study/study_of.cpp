@@ -10,7 +10,7 @@ namespace {
 
 Study serving(const Scenario& scenario, const std::atomic<bool>* stop) {
   const ServingReport report = study_serving(scenario, stop);
-  const bool runs = report.ready.reasons.empty();
+  const bool runs = report.ready.reasons.empty() && report.summary.requests > 0;
   return {figures_of(serving_rows(), report, runs), report.ready.reasons, serving_answer(report),
           serving_json(report), report.stopped};
 }

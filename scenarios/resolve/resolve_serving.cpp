@@ -76,9 +76,9 @@ void check_times(const FieldValues& values, const ServingPlan& plan, Diagnostics
 
 /// Rules of the newer keys, each where it is written.
 void check_sessions(const FieldValues& values, const ServingPlan& plan, Diagnostics& diagnostics) {
-  if (plan.load.sessions.turns <= 1)
-    no_effect(values, {"serving.requests.sessions.wait"}, "without serving.requests.sessions.turns",
-              diagnostics);
+  if (plan.load.sessions.turns <= 1 && !values.was_refused("serving.requests.sessions.turns"))
+    no_effect(values, {"serving.requests.sessions.wait"},
+              "unless serving.requests.sessions.turns is 2 or more", diagnostics);
   if (plan.load.sessions.turns > 1 && plan.load.prefix_reuse > 0.0)
     report(values, "serving.requests.prefix_reuse",
            "stands beside sessions, whose earlier turns are found by what replicas keep; leave it "
@@ -127,7 +127,8 @@ std::pair<TracedRequest, std::string> traced_request(std::string_view line, bool
                      : "must be three numbers: at,prompt,output"};
   for (std::size_t i = 0; i < columns; ++i) {
     const Parsed<double> number = next_number(line);
-    if (!number.value) return {{}, number.error};
+    constexpr std::array<const char*, 5> names{"at", "prompt", "output", "session", "wait"};
+    if (!number.value) return {{}, std::string(names[i]) + ": " + number.error};
     numbers[i] = *number.value;
   }
   constexpr double most_tokens = 1e8;

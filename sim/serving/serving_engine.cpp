@@ -52,8 +52,6 @@ ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions&
   busy_from_.resize(replicas_.size());
   is_touched_.resize(replicas_.size());
   ready_ = first_decoder_;
-  if (model.autoscaling.on())
-    ready_ = std::min(first_decoder_, static_cast<std::uint32_t>(model.autoscaling.least));
   sample_.most_replicas = static_cast<int>(ready_);
 }
 
@@ -85,6 +83,7 @@ ServingSample ServingEngine::run() {
     if (++handled % 1024 == 0 && stopped()) break;
     const ServingEvent event = events_.top();
     events_.pop();
+    if (event.kind != ServingEventKind::scale) worked_until_ = event.time;
     tally_.held(event.time, waiting_, running_);
     now_ = event.time;
     handle(event);
@@ -107,9 +106,9 @@ ServingSample ServingEngine::run() {
   }
   sample_.mean_replicas = model_.serve.replicas;
   if (model_.autoscaling.on() && scaled_at_ > 0.0) sample_.mean_replicas = replica_s_ / scaled_at_;
-  if (now_ > 0.0) {
-    sample_.busy = prefill / (now_ * sample_.mean_replicas);
-    if (model_.decode) sample_.decode_busy = decode / (now_ * model_.decode->replicas);
+  if (worked_until_ > 0.0) {
+    sample_.busy = prefill / (worked_until_ * sample_.mean_replicas);
+    if (model_.decode) sample_.decode_busy = decode / (worked_until_ * model_.decode->replicas);
   }
   return std::move(sample_);
 }
@@ -351,7 +350,7 @@ void ServingEngine::start_transfers(std::uint32_t decoder) {
     const Bytes bytes = model_.transfer.per_token * table_.at(handed.slot).seen.prompt;
     double& free = channel_free_[handed.from];
     free = std::max(free, now_) + (model_.transfer.latency + bytes / model_.transfer.rate).value();
-    sample_.transferred += bytes.value();
+    sample_.transferred += bytes.value() * model_.transfer.senders;
     if (handed.slot >= moving_.size()) moving_.resize(handed.slot + 1);
     moving_[handed.slot] = handed;
     push(free, ServingEventKind::cache_arrival, handed.slot);

@@ -28,9 +28,10 @@ struct ServingPool {
 
 /// The way of a cache from a replica that prefills to one that decodes.
 struct CacheTransfer {
-  Bytes per_token{};      ///< of the whole cache of a replica
-  BytesPerSecond rate{};  ///< of one replica that prefills, one transfer after the other
+  Bytes per_token{};      ///< of the part of one GPU that sends
+  BytesPerSecond rate{};  ///< of each of these, one transfer of a replica after the other
   Seconds latency{};      ///< of each transfer
+  int senders = 1;        ///< GPUs that hold a part of a request's cache
 };
 
 /// A deployment and what is asked of it. With `decode`, `serve` prefills alone and hands over.

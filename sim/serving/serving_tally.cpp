@@ -92,7 +92,8 @@ void ServingTally::tokens(double now, double count) {
 
 void ServingTally::finish(double last_answer, ServingSample& sample) {
   const bool by_number = std::isinf(until_) || (limited_ > 0 && sample.submitted >= limited_);
-  const double until = by_number ? std::min(until_, last_answer) : until_;
+  double until = by_number ? std::min(until_, last_answer) : until_;
+  if (!sample.complete) until = std::min(until, time_);
   const double whole = std::max(0.0, until - from_);
   sample.counted_s = whole;
   sample.output_tokens = tokens_;

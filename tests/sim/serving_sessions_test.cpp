@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <atomic>
 
 #include "tests/sim/serving_load.hpp"
 
@@ -97,6 +98,15 @@ TEST_CASE("replicas follow the load within their limits", "[sim][serving]") {
   CHECK(sample.most_replicas <= 8);
   model.autoscaling = {};
   CHECK(simulate_serving(model).mean_replicas == 8.0);
+}
+
+TEST_CASE("what is stopped tells of the time before", "[sim][serving]") {
+  ServingModel model = deployment(poisson(10.0, 16, 10), constant_step(0.01));
+  model.duration = Seconds{864000.0};
+  const std::atomic<bool> stop{true};
+  const ServingSample sample = simulate_serving(model, {60, &stop});
+  CHECK(!sample.complete);
+  CHECK(sample.counted_s < 1000.0);
 }
 
 }  // namespace foretrain

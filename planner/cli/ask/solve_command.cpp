@@ -157,6 +157,10 @@ SolveAnswer serving_answer_of(const Scenario& scenario, SolveFor question) {
     throw UsageError(fmt::format(
         "solve {} needs goals: --ttft \"P90 <= 1 s\", --tpot \"30 ms\", or serving.goals",
         name_of(question)));
+  if (question == SolveFor::rate && scenario.serving->load.arrivals == ArrivalKind::trace)
+    throw UsageError(
+        "solve rate: a trace has times of its own; write serving.requests.prompt, output and "
+        "arrivals: poisson");
   const Interruption interruption;
   return question == SolveFor::gpus ? fewest_serving_gpus(scenario, &Interruption::noted())
                                     : most_requests(scenario, &Interruption::noted());

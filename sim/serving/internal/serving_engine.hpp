@@ -135,6 +135,7 @@ class ServingEngine {
   int starting_ = 0;
   double replica_s_ = 0.0;
   double scaled_at_ = 0.0;
+  double worked_until_ = 0.0;  ///< the last event that is no decision about replicas
   StepOutcome outcome_;
   ServingSample sample_;
   double now_ = 0.0;

@@ -88,7 +88,7 @@ TEST_CASE("comparisons rank studies of one kind by its number, and no others", "
 TEST_CASE("more output per GPU wins between deployments", "[planner][study]") {
   const Comparison sides =
       compare({evaluate(chat()), evaluate(chat({"cluster.hosts=2", "serving.replicas=4"}))});
-  CHECK(test::has(comparison_head(sides).sentence, "B has 49.9 % less GPU time"));
+  CHECK(test::has(comparison_head(sides).sentence, "% less GPU time per output token than A"));
 }
 
 TEST_CASE("budgets and baselines hold for studies", "[planner][study]") {
@@ -135,18 +135,29 @@ TEST_CASE("pages show what the answers of studies say", "[planner][study]") {
   CHECK(test::has(page_html(page), "engine-trainer switch"));
 }
 
-TEST_CASE("the most requests that keep goals do, and a tenth more do not", "[planner][study]") {
+TEST_CASE("the most requests that keep goals do in serve, and a fifth more do not",
+          "[planner][study]") {
   const SolveAnswer answer = most_requests(chat(), nullptr);
   REQUIRE(answer.found);
-  const double rate = answer.values.front().number.value();
-  const auto keeps = [&](double factor) {
-    Scenario scenario = chat({"serving.requests.number=6000"});
-    scenario.serving->load.rate = factor * rate;
-    scenario.serving->duration = scenario.serving->warm_up = Seconds{};
-    return study_serving(scenario).keeps_goals();
-  };
-  CHECK(keeps(1.0));
-  CHECK(!keeps(1.1));
+  CHECK(study_serving(chat(answer.settings)).keeps_goals());
+  Scenario more = chat(answer.settings);
+  more.serving->load.rate *= 1.2;
+  CHECK(!study_serving(more).keeps_goals());
+}
+
+TEST_CASE("a load of which nothing is counted keeps no goals", "[planner][study]") {
+  const Report report = evaluate(chat({"serving.requests.number=3", "serving.warm_up=100 s"}));
+  CHECK(report.study->answer.head.words == "NOTHING WAS COUNTED");
+  CHECK(report.study->answer.head.verdict == Verdict::no);
+  CHECK(!value_of(report, "results.tpot_s.p90"));
+}
+
+TEST_CASE("replicas that always run are no more than there are", "[planner][study]") {
+  const Report report =
+      evaluate(chat({"serving.autoscaling.least=9", "serving.autoscaling.target=8",
+                     "serving.autoscaling.start=1 min"}));
+  REQUIRE(!report.prediction.reasons.empty());
+  CHECK(report.prediction.reasons.front().rule == "autoscaling-least");
 }
 
 TEST_CASE("the fewest GPUs for a step have that step", "[planner][study]") {

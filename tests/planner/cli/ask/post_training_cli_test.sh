@@ -70,11 +70,28 @@ run 2 simulate "$grpo" --gantt
 has err "for post-training only text"
 
 # Commands that know training alone say so.
-for command in fit explain goodput sensitivity "report --html report.html"; do
+for command in goodput sensitivity; do
   # shellcheck disable=SC2086  # words of a command
   run 2 $command "$grpo"
   has err "the scenario is of post-training"
 done
+
+# Those that forecast any scenario take it.
+run 0 fit "$grpo"
+has out "Engine that generates"
+run 0 fit "$grpo" --json
+is_json out
+run 0 explain "$grpo" step
+has out "step.time_s"
+run 0 report "$grpo" --html report.html
+run 0 compare "$grpo" --set B:post_training.answers=16
+has out "time per sample"
+run 0 sweep "$grpo" --vary cluster.hosts=1,2
+has out "Most samples_per_s"
+run 0 solve "$grpo" gpus --step "100 s"
+has out "16 GPUs"
+run 2 solve "$grpo" gpus --deadline "3 days"
+has err "for scenarios that train"
 
 # The event engine plays new weights on their way: NICs bound what checkpoint-engine promises.
 run 3 simulate "$grpo" --engine event
