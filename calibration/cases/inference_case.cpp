@@ -270,7 +270,9 @@ std::optional<int> number_in_notes(const std::string& notes, std::string_view wo
 struct UnstatedBuild {
   std::string_view engine;
   std::string_view version;
-  std::string_view model;  ///< that the record's name begins with
+  std::string_view model;    ///< that the record's name begins with
+  std::string_view source;   ///< that it begins with; empty: any
+  std::string_view weights;  ///< their format; empty: any
   const char* why;
 };
 constexpr const char* unflagged_drafts =
@@ -280,17 +282,18 @@ constexpr const char* other_clients =
 constexpr UnstatedBuild unstated_builds[]{
     // Beside the release before, at the same layouts and loads, half the time per token and no less
     // to the first.
-    {"tensorrt-llm", "1.2.0rc6.post3", "DeepSeek", unflagged_drafts},
+    {"tensorrt-llm", "1.2.0rc6.post3", "DeepSeek", "", "", unflagged_drafts},
     // Beside DeepSeek-V3 of this release, two thirds; less the longer the answer.
-    {"tensorrt-llm", "1.1.0rc2.post2", "DeepSeek-R1", unflagged_drafts},
+    {"tensorrt-llm", "1.1.0rc2.post2", "DeepSeek-R1", "ai-dynamo/aiconfigurator", "fp8",
+     unflagged_drafts},
     // 85 to 92 ms for 40 to 224 clients, 47 to 60 ms for 160 to 384, 21 ms for 448.
-    {"tensorrt-llm", "1.3.0rc1", "", other_clients},
-    {"tensorrt-llm", "1.3.0rc5", "", other_clients},
+    {"tensorrt-llm", "1.3.0rc1", "", "", "", other_clients},
+    {"tensorrt-llm", "1.3.0rc5", "", "", "", other_clients},
     // 112 prompts of 1,000 tokens in each 1.2 s are 1.5 PFLOP/s, 64 of 2,000 are 1.9.
-    {"vllm", "0.12.0", "Llama-3.1-8B",
+    {"vllm", "0.12.0", "Llama-3.1-8B", "ai-dynamo/aiconfigurator", "",
      "the clients' prompts would take longer than all that was measured: some were cached"},
     // A cached token costs a layer 26 ns whatever else runs, a hundred times what reading it takes.
-    {"sglang", "0.5.6.post2", "Kimi-K2.5",
+    {"sglang", "0.5.6.post2", "Kimi-K2.5", "", "",
      "a release older than the model: its build and kernels are not stated"}};
 
 void refuse_unstated(const InferenceRecord& record) {
@@ -300,7 +303,8 @@ void refuse_unstated(const InferenceRecord& record) {
     throw Skip{"speculative decoding with an acceptance that is not stated"};
   for (const UnstatedBuild& build : unstated_builds)
     if (engine_of_record(record.engine) == build.engine && record.engine_version == build.version &&
-        record.model.name.starts_with(build.model))
+        record.model.name.starts_with(build.model) && record.source.starts_with(build.source) &&
+        (build.weights.empty() || record.weights == build.weights))
       throw Skip{build.why};
 }
 

@@ -67,7 +67,7 @@ has err "answers are no requests of users"
 run 2 plan "$grpo" --gpus 16
 has err "set cluster.hosts"
 run 2 simulate "$grpo" --gantt
-has err "for post-training only text"
+has err "of post-training only text"
 
 # Commands that know training alone say so.
 for command in goodput sensitivity; do
