@@ -42,7 +42,7 @@ struct PostTrainingSearch {
 /// Who generates and who trains: "8 + 16, one step ahead", "24 in turn".
 [[nodiscard]] std::string division_text(const PostTrainingReport& report);
 
-/// @param file as the user named it
+/// @param file as the user named it, with what the command line changed
 [[nodiscard]] Answer post_training_plan_answer(const PostTrainingSearch& search,
                                                const std::string& file, int top);
 /// Schema post-training-plan/1.

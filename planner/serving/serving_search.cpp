@@ -185,13 +185,14 @@ void search_layouts(Trial& trial, ServingSearch& search) {
     if (fits && layout.pipeline > 1) continue;
     ServingPlan plan = *trial.scenario().serving;
     plan.layout = layout;
-    plan.layout.replicas = 1;
+    plan.layout.replicas = std::max(1, plan.autoscaling.least);
     const ReadyServing ready = trial.ready(plan);
     fits = fits || ready.reasons.empty();
     std::string reason =
         ready.reasons.empty() ? too_slow_alone(ready) : ready.reasons.front().message;
     if (reason.empty()) {
-      auto point = fewest_of(trial, plan, fewest_replicas_by_work(ready));
+      auto point =
+          fewest_of(trial, plan, std::max(plan.layout.replicas, fewest_replicas_by_work(ready)));
       if (point) search.points.push_back(std::move(*point));
       if (!point && !trial.stopped())
         reason = "the goals are missed with " + std::to_string(most_serving_gpus) + " GPUs";
@@ -298,6 +299,7 @@ ServingSearch serving_pareto(const Scenario& scenario, const std::atomic<bool>* 
     plan.layout = layout;
     plan.layout.replicas = 1;
     plan.prefill = {.replicas = 0};
+    plan.autoscaling = {};
     plan.load = closed_load(plan.load, 1, 1);
     plan.warm_up = Seconds{};
     plan.duration = Seconds{};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/format.hpp"
@@ -63,9 +65,12 @@ AnswerSection stopped_section(const ServingSearch& search) {
   return section;
 }
 
+/// With what the command line changed before.
 std::string command_of(const Scenario& scenario, const ServingPoint& point) {
-  return fmt::format("foretrain serve {} {}", shell_word(scenario.path),
-                     set_words(overrides_of(point, *scenario.serving)));
+  std::vector<std::string> settings = scenario.source.options.overrides;
+  for (std::string& setting : overrides_of(point, *scenario.serving))
+    settings.push_back(std::move(setting));
+  return fmt::format("foretrain serve {} {}", shell_word(scenario.path), set_words(settings));
 }
 
 Json point_tree(const ServingPoint& point, const ServingPlan& plan) {

@@ -116,8 +116,9 @@ int plan_splits(const PlanOptions& options, const Scenario& scenario) {
   const Interruption guard;
   const PostTrainingSearch search = search_splits(scenario, true, &Interruption::noted());
   const int delivered = deliver_answer(
-      options.output, {"plan", [&] { return post_training_plan_json(search, options.top); }},
-      [&] { return post_training_plan_answer(search, options.scenario.file, options.top); });
+      options.output, {"plan", [&] { return post_training_plan_json(search, options.top); }}, [&] {
+        return post_training_plan_answer(search, source_words(options.scenario), options.top);
+      });
   if (delivered != exit_ok) return delivered;
   if (search.stopped) return Interruption::exit_code();
   return search.splits.empty() ? int{exit_infeasible} : int{exit_ok};

@@ -152,6 +152,17 @@ TEST_CASE("a load of which nothing is counted keeps no goals", "[planner][study]
   CHECK(!value_of(report, "results.tpot_s.p90"));
 }
 
+TEST_CASE("a search with autoscaling finds replicas that keep the goals", "[planner][study]") {
+  const Scenario scenario = chat({"serving.autoscaling.least=2", "serving.autoscaling.target=40",
+                                  "serving.autoscaling.start=1 min"});
+  const SolveAnswer answer = fewest_serving_gpus(scenario, nullptr);
+  REQUIRE(answer.found);
+  Settings settings = answer.settings;
+  settings.insert(settings.end(), {"serving.autoscaling.least=2", "serving.autoscaling.target=40",
+                                   "serving.autoscaling.start=1 min"});
+  CHECK(study_serving(chat(settings)).keeps_goals());
+}
+
 TEST_CASE("replicas that always run are no more than there are", "[planner][study]") {
   const Report report =
       evaluate(chat({"serving.autoscaling.least=9", "serving.autoscaling.target=8",
