@@ -75,7 +75,22 @@ StudyRow<ServingReport> output_rate(bool per_gpu) {
   return {{per_gpu ? "results.output_tokens_per_s_per_gpu" : "results.output_tokens_per_s",
            per_gpu ? "output tokens/s per GPU" : "output tokens/s",
            per_gpu ? "Tokens of answers per second and GPU." : "Tokens of answers per second.",
-           simulated, true, true, per_gpu},
+           simulated, true, true},
+          rate,
+          [rate](const ServingReport& report) {
+            return banded(rate(report), engine_of(report).throughput);
+          }};
+}
+
+/// What ranks: a deployment that breaks its goals earns nothing by its tokens.
+StudyRow<ServingReport> good_output_rate() {
+  const auto rate = [](const ServingReport& report) {
+    return report.summary.within_limits * report.summary.output_tokens_per_s / report.mean_gpus();
+  };
+  return {{"results.good_output_tokens_per_s_per_gpu", "good output tokens/s per GPU",
+           "Output tokens per second and GPU, times the share of requests that keep every goal; "
+           "all of them without goals.",
+           "results.output_tokens_per_s_per_gpu x results.within_goals", true, true, true},
           rate,
           [rate](const ServingReport& report) {
             return banded(rate(report), engine_of(report).throughput);
@@ -89,6 +104,7 @@ void add_rates(Rows& rows) {
   rows.back().more_is_better = true;
   rows.push_back(output_rate(false));
   rows.push_back(output_rate(true));
+  rows.push_back(good_output_rate());
   rows.push_back(plain(summary, &ServingSummary::prompt_tokens_per_s, "results.prompt_tokens_per_s",
                        "prompt tokens/s", "Tokens of prompts per second."));
   rows.back().more_is_better = true;

@@ -141,7 +141,7 @@ class Life {
     }
   }
 
-  /// Share of full speed with the slow members and failed parts of now.
+  /// Share of full speed with the slow hosts and failed parts of now.
   [[nodiscard]] double held_pace() const {
     double pace = slow_now_ > 0 ? model_.slow_pace : 1.0;
     for (std::size_t kind = 0; kind < out_.size(); ++kind)

@@ -91,6 +91,13 @@ TEST_CASE("more output per GPU wins between deployments", "[planner][study]") {
   CHECK(test::has(comparison_head(sides).sentence, "% less GPU time per output token than A"));
 }
 
+TEST_CASE("a deployment that breaks its goals does not win by its tokens", "[planner][study]") {
+  const Comparison sides = compare({evaluate(chat()), evaluate(chat({"serving.replicas=2"}))});
+  CHECK(value_of(sides.reports[1], "results.output_tokens_per_s_per_gpu") >
+        value_of(sides.reports[0], "results.output_tokens_per_s_per_gpu"));
+  CHECK(test::has(comparison_head(sides).words, "A SERVES MORE"));
+}
+
 TEST_CASE("budgets and baselines hold for studies", "[planner][study]") {
   Scenario scenario = chat({"budget=[{metric: results.ttft_s.p90, max: 10 ms}]"});
   Report report = evaluate(scenario);
