@@ -216,8 +216,8 @@ struct CostParts {
 struct CostEnd {
   std::optional<double> gpu_hours;
   std::optional<Dollars> price;
-  /// At the meter of the whole machine: also what the scenario does not say of hosts and cooling,
-  /// which the forecast leaves out, so that it may lie below both ends.
+  /// Of the same quantity as CostForecast::energy: cooling and the network outside hosts are in it
+  /// as far as the scenario states them.
   std::optional<Joules> energy;
   std::optional<double> co2_kg;
 };

@@ -12,11 +12,13 @@ struct RatioRange {
   double high = 1.0;
 };
 
-/// Of the draw at the meter of the whole machine, over training_power(): what GPUs draw of their
-/// board power, hosts and cooling where the scenario does not say them. models/run/README.md,
-/// "Energy".
-[[nodiscard]] RatioRange power_range(const Job& job, const StepForecast& step);
-/// The same of GPUs and hosts alone, without cooling.
+/// Of a product of two: on each side the root of the squares of their logarithms, so that what is
+/// forecast (1) stays inside.
+[[nodiscard]] RatioRange both(const RatioRange& one, const RatioRange& other);
+
+/// Of the draw of the whole machine, over training_power(): what GPUs draw of their board power,
+/// and hosts where the scenario does not say it. Cooling is in neither unless the scenario gives
+/// its PUE. models/run/README.md, "Energy".
 [[nodiscard]] RatioRange machine_range(const Job& job, const StepForecast& step);
 
 /// Both ends of what a run costs: the band of the step for as long as steps last, and for energy,

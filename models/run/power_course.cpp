@@ -157,11 +157,10 @@ PowerForecast power_forecast(const Job& job, const StepForecast& step, const Pow
   power.gpu = mean_power(gpu_power(job), step);
   power.host = one_host(job, job.cluster.host.gpus * power.gpu);
   power.mean = training_power(job, step);
-  const RatioRange range = machine_range(job, step);
-  const double middle = std::sqrt(range.low * range.high);
-  const double half = std::hypot(0.5 * std::log(range.high / range.low), known_power_error);
-  power.low = middle * std::exp(-half) * power.mean;
-  power.high = middle * std::exp(half) * power.mean;
+  const RatioRange known{std::exp(-known_power_error), std::exp(known_power_error)};
+  const RatioRange range = both(machine_range(job, step), known);
+  power.low = range.low * power.mean;
+  power.high = range.high * power.mean;
   power.peak = *std::max_element(course.site.begin(), course.site.end());
   const std::vector<Watts> seen = seen_by_meter(course.site, course.sample, second);
   power.meter_peak = *std::max_element(seen.begin(), seen.end());

@@ -79,12 +79,7 @@ void expect(const Job& job, const StepForecast& step, RunForecast& run,
   run.checkpoint_every = model.every;
   run.checkpoint_stall = model.stall;
   run.goodput = is_finite(total) ? *run.ideal / total : 0.0;
-  if (*run.goodput < no_progress) {
-    warnings.push_back({"no-progress",
-                        "with these interruptions and checkpoints the run never finishes: each "
-                        "interruption loses more than the time between two"});
-    return;
-  }
+  if (*run.goodput < no_progress) return;
   run.expected = total;
   run.split = split;
   run.interruptions = expected_interruptions(model, split);

@@ -64,14 +64,14 @@ std::vector<ForecastQuantity> cost_quantities() {
        "cost.usd with GPU-hours and energy of that percentile", "@cost.usd @cost.gpu_hours_high"},
       {"cost.energy_low_kwh", "energy, 10th percentile", Measure::kwh,
        in_kwh<&Prediction::cost, &CostForecast::low, &CostEnd::energy>,
-       "Energy of the whole machine at the meter, in kWh, 10th percentile.",
-       "cost.energy_kwh x what GPUs, hosts and cooling draw at least and at most where the "
+       "Energy of the run at the meter, in kWh, 10th percentile.",
+       "cost.energy_kwh x what GPUs and hosts draw at least and at most where the "
        "scenario does not say it, with the band of the step as root of squares of logarithms",
        "@cost.energy_kwh @step.low_s operations.power cluster.host", rests_on(device)},
       {"cost.energy_high_kwh", "energy, 90th percentile", Measure::kwh,
        in_kwh<&Prediction::cost, &CostForecast::high, &CostEnd::energy>,
-       "Energy of the whole machine at the meter, in kWh, 90th percentile.",
-       "cost.energy_kwh x what GPUs, hosts and cooling draw at least and at most where the "
+       "Energy of the run at the meter, in kWh, 90th percentile.",
+       "cost.energy_kwh x what GPUs and hosts draw at least and at most where the "
        "scenario does not say it, with the band of the step as root of squares of logarithms",
        "@cost.energy_kwh @step.high_s operations.power cluster.host", rests_on(device)},
       {"cost.co2_low_kg", "CO2, 10th percentile", Measure::kilograms,

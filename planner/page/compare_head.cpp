@@ -41,10 +41,7 @@ std::optional<Banded> price_band(const Report& report) {
   const CostForecast& cost = report.prediction.cost;
   if (!cost.price || !cost.low.price || !cost.high.price || *cost.low.price <= Dollars{})
     return std::nullopt;
-  // Electricity may lie below both ends, where the scenario leaves out hosts and cooling.
-  const double low = cost.low.price->value();
-  const double high = cost.high.price->value();
-  return Banded{low, std::clamp(cost.price->value(), low, high), high};
+  return Banded{cost.low.price->value(), cost.price->value(), cost.high.price->value()};
 }
 
 /// Errors of two machines are apart, those of two plans of one mostly are not.
@@ -180,12 +177,15 @@ AnswerHead comparison_head(const Comparison& c) {
   head.words = words_of(c);
   if (!c.feasible()) {
     head.verdict = Verdict::no;
-    head.words = "NOT ALL CAN RUN";
+    head.words = std::all_of(c.reports.begin(), c.reports.end(),
+                             [](const Report& r) { return r.study || r.prediction.step; })
+                     ? "NOT ALL FINISH IN TIME"
+                     : "NOT ALL CAN RUN";
   }
   for (std::size_t side = 0; side < c.reports.size(); ++side)
     if (const auto& reasons = c.reports[side].prediction.reasons; !reasons.empty())
-      head.sentence += fmt::format("{}{} cannot run: {}.", head.sentence.empty() ? "" : " ",
-                                   side_name(side), reasons.front().message);
+      head.sentence += fmt::format("{}{}: {}.", head.sentence.empty() ? "" : " ", side_name(side),
+                                   reasons.front().message);
   for (const std::string& sentence : lead_sentences(c))
     head.sentence += (head.sentence.empty() ? "" : " ") + sentence;
   for (std::size_t side = 0; side < c.reports.size(); ++side)

@@ -61,7 +61,7 @@ const char* measure_words(ProcureMeasure measure) {
     case ProcureMeasure::price:
       return "cost in USD";
     case ProcureMeasure::energy:
-      return "energy in kWh at the meter, hosts and cooling included";
+      return "energy in kWh, cooling where a scenario states its PUE";
     case ProcureMeasure::gpu_time:
       return "GPU-hours";
     case ProcureMeasure::run_time:

@@ -432,35 +432,36 @@ TEST_CASE("cost: GPU-hours and price go with the band of the step for as long as
   CHECK(*paid.high.gpu_hours < 1.4 * *paid.gpu_hours);
 }
 
-TEST_CASE("energy: a range of what is not known of GPUs, hosts and cooling, none where all is",
-          "[models][run]") {
+TEST_CASE(
+    "energy: a range of what is not known of GPUs and hosts, the forecast inside, none where all "
+    "is known",
+    "[models][run]") {
   Job job = test::llama2_70b_job();
   Device& device = job.cluster.host.device;
   device.power_limit = Watts{700.0};
   job.cluster.host.power_limit = Watts{};
   const StepForecast step = five_seconds();
   // Nothing known: GPUs 0.76 to 1 of board power in 4 s of 5 s, 0.2 to 0.67 in the rest, estimated
-  // 0.98 and 0.49; hosts 0.26 to 0.55 of it; PUE 1.1 to 1.6. Halves add as squares.
+  // 0.98 and 0.49; hosts 0.26 to 0.55 of it. Each side adds as squares.
   const double gpu = 0.8 * 0.98 + 0.2 * 0.49;
   const double host = one_host(job, Watts{8 * 700.0 * gpu}).value() / 5600.0 - gpu;
-  const auto half = [](double low, double high) { return 0.5 * std::log(high / low); };
-  const double gpus = half(0.8 * 0.76 + 0.2 * 0.2 + host, 0.8 * 1.0 + 0.2 * 0.67 + host);
-  const double hosts = half(gpu + 0.26, gpu + 0.55);
-  const RatioRange unknown = power_range(job, step);
+  const auto side = [&](double gpus, double hosts) {
+    return std::hypot(std::log((gpus + host) / (gpu + host)),
+                      std::log((gpu + hosts) / (gpu + host)));
+  };
+  const RatioRange unknown = machine_range(job, step);
   CHECK(unknown.low < 1.0);
   CHECK(unknown.high > 1.0);
-  CHECK(unknown.high / unknown.low ==
-        Approx(std::exp(2.0 * std::hypot(std::hypot(gpus, hosts), half(1.1, 1.6)))));
+  CHECK(std::log(unknown.low) == Approx(-side(0.8 * 0.76 + 0.2 * 0.2, 0.26)));
+  CHECK(std::log(unknown.high) == Approx(side(0.8 * 1.0 + 0.2 * 0.67, 0.55)));
   // Every fact narrows it.
   double width = unknown.high / unknown.low;
   const auto narrower = [&] {
-    const RatioRange range = power_range(job, step);
+    const RatioRange range = machine_range(job, step);
     const bool less = range.high / range.low < width;
     width = range.high / range.low;
     return less;
   };
-  job.operations.power.pue = 1.25;
-  CHECK(narrower());
   job.operations.power.host = Watts{2000.0};
   CHECK(narrower());
   job.operations.power.gpu_busy = Watts{600.0};
@@ -484,9 +485,9 @@ TEST_CASE("energy: hosts draw no more than their published maximum", "[models][r
   job.cluster.host.device.power_limit = Watts{1200.0};
   job.cluster.host.gpus = 4;
   job.cluster.host.power_limit = Watts{7330.0};
-  const RatioRange rack = power_range(job, five_seconds());
+  const RatioRange rack = machine_range(job, five_seconds());
   job.cluster.host.power_limit = Watts{};
-  const RatioRange unknown = power_range(job, five_seconds());
+  const RatioRange unknown = machine_range(job, five_seconds());
   CHECK(rack.high < unknown.high);
   CHECK(rack.high / rack.low < unknown.high / unknown.low);
 }

@@ -135,7 +135,7 @@ TEST_CASE("a side that cannot run says why", "[planner][compare]") {
   CHECK_FALSE(c.feasible());
   const std::string text = answer_text(comparison_answer(c, CatalogValues::grouped));
   CHECK(test::has(text, "OUT OF MEMORY"));
-  CHECK(test::has(comparison_head(c).sentence, "B cannot run: stage 0 needs 90.6 GiB"));
+  CHECK(test::has(comparison_head(c).sentence, "B: stage 0 needs 90.6 GiB"));
   CHECK(test::has(text, "stage 0 needs 90.6 GiB"));
   CHECK_FALSE(test::has(text, "What changed in the step"));
   CHECK(test::has(answer_markdown(comparison_answer(c, CatalogValues::grouped)), "OUT OF MEMORY"));
@@ -195,10 +195,6 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
   // Constants of one machine are off for both of its plans, mostly alike.
   CHECK(says(priced("two", 114.0), "A and B are a tie: A has 12.3 %"));
   CHECK(says(priced("one", 114.0), "A has 12.3 % less cost than B"));
-  // A price with electricity that leaves out hosts and cooling may lie below both ends.
-  Report below = priced("two", 140.0);
-  below.prediction.cost.price = Dollars{1.0};
-  CHECK(says(below, "A has 20.6 % less cost than B"));
   // Text, Markdown and page say the same.
   const Comparison tie = compare({priced("one", 100.0), priced("two", 110.0)});
   CHECK(test::has(answer_markdown(comparison_answer(tie, CatalogValues::grouped)),

@@ -168,7 +168,7 @@ TEST_CASE("procure: prices and energies are ranges, and overlap is said of every
   CHECK(*overlap == std::vector<std::size_t>{2});
   const std::string text = answer_text(procure_answer(result));
   CHECK(text.find("The first and same are a tie.") != std::string::npos);
-  CHECK(text.find("energy in kWh at the meter") != std::string::npos);
+  CHECK(text.find("energy in kWh, cooling where") != std::string::npos);
   const auto json = nlohmann::json::parse(procure_json(result));
   CHECK(json.at("overlap_with_first") == nlohmann::json::array({"same"}));
   CHECK(json.at("clusters").at(0).at("price_low_usd") <
