@@ -64,7 +64,7 @@ void forecast_training(Study& study) {
       load_scenario_text(question.text, question.name, question.folder, load_options_of(question));
   Report report = evaluate(scenario, question.convention, question.engine);
   report.budget = judge_budget(report);
-  if (!report.prediction.feasible()) report.budget.clear();
+  if (!report.prediction.feasible() && !report.prediction.step) report.budget.clear();
   if (as_if_it_fit(report.prediction).step && report.prediction.flops)
     study.losses = std::make_shared<const StepLosses>(step_losses(report));
   study.report = std::move(report);

@@ -40,6 +40,11 @@ Verdict within(const Banded& number, double most) {
   return number.high <= most ? Verdict::safe : Verdict::at_risk;
 }
 
+Verdict of_chance(double chance) {
+  if (chance >= decided) return Verdict::safe;
+  return chance >= 1.0 - decided ? Verdict::at_risk : Verdict::no;
+}
+
 Contest contest(const Banded& first, const Banded& second, Machines machines) {
   for (const Banded& side : {first, second})
     FORETRAIN_REQUIRE(side.low > 0.0 && side.low <= side.value && side.value <= side.high);

@@ -30,6 +30,9 @@ struct Banded {
 /// A number against the most that it may be.
 [[nodiscard]] Verdict within(const Banded& number, double most);
 
+/// Of something that is kept with this probability: safe from 0.9 on, no below 0.1, else at risk.
+[[nodiscard]] Verdict of_chance(double chance);
+
 /// Which of two forecasts is ahead; a tie where their bands leave it open.
 enum class Ahead { first, second, tie };
 

@@ -189,7 +189,7 @@ CheckedScenario check_scenario(std::string file, Report report, std::optional<Ba
   if (!feasible && (!checked.baseline || checked.baseline->rules.empty()))
     for (const Infeasible& reason : checked.report->prediction.reasons)
       checked.violations.push_back({Violation::Kind::infeasible, 0, reason.message});
-  if (feasible)
+  if (feasible || checked.report->prediction.step)
     for (const BudgetVerdict& verdict : checked.report->budget)
       if (!verdict.pass)
         checked.violations.push_back(

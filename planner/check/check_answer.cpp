@@ -98,20 +98,22 @@ AnswerCell word_of(const CheckedScenario& checked) {
   return checked.pass() ? AnswerCell{"PASS", Tone::good} : AnswerCell{"FAIL", Tone::bad};
 }
 
-/// Accepts what moved, looks for a plan that keeps what is broken, or shows what passed.
+/// Explains what moved, looks for a plan that keeps what is broken, or shows what passed.
 std::string next_of(const std::vector<CheckedScenario>& all) {
-  std::vector<std::string> moved{"foretrain", "check"};
+  const CheckedScenario* moved = nullptr;
+  const CheckedScenario* unguarded = nullptr;
   for (const CheckedScenario& checked : all) {
     if (!checked.errors.empty()) return "";
     for (const Violation& violation : checked.violations)
       if (violation.kind == Violation::Kind::budget ||
           violation.kind == Violation::Kind::infeasible)
         return shell_words({"foretrain", "plan", checked.file});
-    if (!checked.pass()) moved.push_back(checked.file);
+    if (!checked.pass()) (checked.drifts.empty() ? unguarded : moved) = &checked;
   }
-  if (moved.size() == 2) return shell_words({"foretrain", "simulate", all.front().file});
-  moved.emplace_back("--update");
-  return shell_words(moved);
+  if (moved != nullptr)
+    return shell_words({"foretrain", "explain", moved->file, moved->drifts.front().path});
+  if (unguarded != nullptr) return shell_words({"foretrain", "check", unguarded->file, "--update"});
+  return shell_words({"foretrain", "simulate", all.front().file});
 }
 
 /// What leads among the numbers that moved.
@@ -138,6 +140,8 @@ AnswerHead head_of(const std::vector<CheckedScenario>& all) {
   head.words = pass ? "PASS" : broken > 0 ? "ERROR" : "FAIL";
   head.sentence = fmt::format("{} of {} scenarios pass.", passed, all.size());
   if (broken > 0) head.sentence += fmt::format(" {} cannot be read.", broken);
+  if (count([](const CheckedScenario& one) { return !one.drifts.empty() && !one.pass(); }) > 0)
+    head.sentence += " Where a change is meant, --update accepts it.";
   head.figures.push_back({"pass", fmt::format("{} of {}", passed, all.size())});
   for (const CheckedScenario& checked : all) add_moved_figures(checked, head);
   head.next = next_of(all);

@@ -13,6 +13,7 @@
 #include "models/run/run_model.hpp"
 #include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/step_power.hpp"
 #include "planner/forecast/summary.hpp"
@@ -78,7 +79,7 @@ Prediction as_if_it_fit(Prediction prediction) {
 }
 
 void warn_of_unknowns(const Job& job, Prediction& prediction) {
-  if (!prediction.feasible()) return;
+  if (!prediction.feasible() && !prediction.step) return;
   const auto warned = [&](std::string_view id) {
     return std::any_of(prediction.warnings.begin(), prediction.warnings.end(),
                        [&](const Warning& warning) { return warning.id == id; });
@@ -229,6 +230,7 @@ Report report_on(const Scenario& scenario, Prediction prediction, const StepPath
   if (const auto gpus = add_power(scenario.job, played, report.prediction))
     report.power_levers = power_levers(scenario.job, *report.prediction.step, *gpus);
   add_percentiles(scenario.job, report.prediction);
+  judge_run_end(scenario.job, report.prediction);
   warn_of_unknowns(scenario.job, report.prediction);
   return report;
 }

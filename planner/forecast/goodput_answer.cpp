@@ -6,6 +6,7 @@
 #include "planner/answer/run_part.hpp"
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/report_head.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 
@@ -21,8 +22,8 @@ AnswerSection unknown_section(const GoodputStudy& study) {
   if (!study.missing.empty()) say(fmt::format("{}", fmt::join(study.missing, ", ")), "missing: ");
   say(why_not_simulated(study));
   for (const Warning& warning : study.report.prediction.warnings)
-    if (warning.id == "goodput-break-even" || warning.id == "no-progress" ||
-        warning.id == "unknown-run" || warning.id == "batch-ramp")
+    if (warning.id == "goodput-break-even" || warning.id == "unknown-run" ||
+        warning.id == "batch-ramp")
       say(warning.message);
   return section;
 }
@@ -107,7 +108,7 @@ AnswerHead goodput_head(const GoodputStudy& study, const std::string& source) {
   const RunForecast& run = report.prediction.run;
   AnswerHead head = report_head(report, source);
   if (!run.expected || !run.goodput) {
-    if (report.prediction.feasible()) {
+    if (run_verdict(report.prediction) != Verdict::no) {
       head.verdict.reset();
       head.words = "goodput unknown";
     }
@@ -115,9 +116,7 @@ AnswerHead goodput_head(const GoodputStudy& study, const std::string& source) {
   }
   head.words = "goodput " + percent_text(*run.goodput);
   if (run.meets_deadline) {
-    head.verdict = *run.meets_deadline >= 0.9   ? Verdict::safe
-                   : *run.meets_deadline >= 0.5 ? Verdict::at_risk
-                                                : Verdict::no;
+    head.verdict = deadline_verdict(report.prediction);
     head.sentence = fmt::format("The deadline is met with a probability of {}. ",
                                 percent_text(*run.meets_deadline));
   } else {

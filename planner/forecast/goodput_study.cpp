@@ -9,6 +9,7 @@
 
 #include "models/base/require.hpp"
 #include "models/run/run_model.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -95,13 +96,15 @@ GoodputStudy study_goodput(Report report, const GoodputOptions& options) {
   study.stopped = options.stop != nullptr && options.stop->load();
   const Prediction& p = study.report.prediction;
   const Job& job = study.report.scenario.job;
-  if (!p.feasible() || !p.step || !p.run.ideal) return study;
+  if (!p.step || !p.run.ideal) return study;
   std::vector<Warning> told_before;
   RunInputs inputs = run_model(job, *p.step, *p.run.ideal, told_before);
   study.missing = std::move(inputs.missing);
   if (!p.run.expected) return study;
   simulate(std::move(*inputs.model), p.step->time, spread_options(job, *p.step, options), study);
-  if (study.model) take_spread(study.spread, study.report.prediction.run);
+  if (!study.model) return study;
+  take_spread(study.spread, study.report.prediction.run);
+  judge_run_end(job, study.report.prediction);
   return study;
 }
 

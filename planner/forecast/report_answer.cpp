@@ -45,7 +45,7 @@ AnswerFacts facts_of(const SummaryLines& lines) {
 SummaryLines other_answers(const Report& report) {
   constexpr std::array<std::string_view, 10> said{
       "Memory", "Step",           "MFU",           "HFU",        "Cost",
-      "Energy", "  at the meter", "Time to train", "  expected", "Power"};
+      "Energy", "  range", "Time to train", "  expected", "Power"};
   SummaryLines lines = answer_lines(report);
   std::erase_if(lines, [&](const auto& line) {
     return std::find(said.begin(), said.end(), line.first) != said.end();
@@ -77,7 +77,7 @@ AnswerSection budget_section(const Report& report) {
 
 std::string energy_line(const CostForecast& cost, const std::optional<PowerForecast>& power) {
   if (!cost.energy) return "";
-  std::string text = cost.low.energy ? energy_range_text(cost) + " at the meter"
+  std::string text = cost.low.energy ? energy_range_text(cost)
                                      : energy_text(*cost.energy) + ", GPUs alone";
   if (cost.power) text += ", " + significant_text(cost.power->value() / 1000.0) + " kW";
   if (power) text += ", peak " + significant_text(power->peak.value() / 1000.0) + " kW";

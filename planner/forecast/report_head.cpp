@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <string_view>
 
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/shell_word.hpp"
@@ -24,6 +26,8 @@ HeadFigure memory_figure(const MemoryForecast& memory) {
 
 HeadFigure run_figure(const RunForecast& run) {
   const bool known = run.p10 && run.p90;
+  if (never_finishes(run))
+    return {"Time to train", "never", duration_text(*run.ideal) + " without interruptions"};
   return {"Time to train", duration_text(run.expected ? *run.expected : *run.ideal),
           known          ? range_text(duration_text(*run.p10), duration_text(*run.p90))
           : run.expected ? std::string()
@@ -60,10 +64,15 @@ std::string feasible_sentence(const Report& report) {
   std::string efficiency;
   if (p.efficiency && p.flops) efficiency = ", " + percent_text(p.efficiency->mfu) + " MFU";
   const std::string step = seconds_text(p.step->time);
-  const auto& duration = p.run.expected ? p.run.expected : p.run.ideal;
+  const auto duration = run_duration(p);
   if (!duration) return fmt::format("A step takes {} on {}{}.", step, machine, efficiency);
-  return fmt::format("{} tokens in {} on {}: {} a step{}.", count_text(p.run.tokens.value_or(0.0)),
-                     duration_text(*duration), machine, step, efficiency);
+  std::string text =
+      fmt::format("{} tokens in {} on {}: {} a step{}.", count_text(p.run.tokens.value_or(0.0)),
+                  duration_text(*duration), machine, step, efficiency);
+  if (p.run.meets_deadline)
+    text += fmt::format(" The deadline is met with a probability of {}.",
+                        percent_text(*p.run.meets_deadline));
+  return text;
 }
 
 std::string reason_sentence(const Infeasible& reason) {
@@ -73,15 +82,23 @@ std::string reason_sentence(const Infeasible& reason) {
   return text;
 }
 
+/// Of a framework's configuration in place of a scenario, which `plan` does not read: a file
+/// becomes one. Other sources have no command that takes all that was said.
+std::string next_of_import(const std::string& source) {
+  constexpr std::string_view megatron = "--megatron ";
+  const bool file = source.starts_with(megatron) && source.at(megatron.size()) != '\'' &&
+                    source.find(" --set ") == std::string::npos;
+  return file ? "foretrain import megatron " + source.substr(megatron.size()) + " --out run.yaml"
+              : std::string();
+}
+
 /// The command that most people want after this answer.
 std::string next_of(const Report& report, const std::string& source) {
   if (source.empty()) return {};
   if (!report.changes.empty())
     return fmt::format("foretrain simulate {} {}", source,
                        set_words(report.changes.front().settings));
-  // A framework's configuration in place of a scenario ("--hf FILE") is nothing that `plan` reads.
-  const bool look = run_verdict(report.prediction) == Verdict::at_risk || source.starts_with("--");
-  return fmt::format("foretrain {} {}", look ? "fit" : "plan", source);
+  return source.starts_with("--") ? next_of_import(source) : "foretrain plan " + source;
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ void judge_run(const SearchLimits& limits, const Prediction& forecast,
                            duration_text(*limits.max_run)));
     else
       worst_of(worst, "deadline", unknown,
-               forecast.run.goodput ? "the run never ends" : "how long the run takes is not known");
+               never_finishes(forecast.run) ? "the run never finishes"
+                                            : "how long the run takes is not known");
   }
   if (limits.max_price) {
     const std::optional<Dollars>& price = forecast.cost.price;
@@ -141,13 +142,6 @@ std::optional<Excess> run_excess(const SearchLimits& limits, const Job& job, Sec
   judge_step(limits, step, worst);
   judge_power(limits, job, worst);
   return worst;
-}
-
-std::optional<Seconds> run_duration(const Prediction& prediction) {
-  const RunForecast& run = prediction.run;
-  if (run.expected) return run.expected;
-  // Known goodput without a duration: interruptions leave no progress.
-  return run.goodput ? std::nullopt : run.ideal;
 }
 
 std::string limit_problem(const SearchLimits& limits, const Job& job) {

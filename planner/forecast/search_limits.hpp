@@ -9,6 +9,7 @@
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
 #include "models/memory/memory_needs.hpp"
+#include "planner/forecast/run_end.hpp"
 
 namespace foretrain {
 
@@ -76,10 +77,6 @@ struct PlanJudgement {
 [[nodiscard]] PlanJudgement judge_plan(const Job& job, const SearchLimits& limits,
                                        PlanScope scope = PlanScope::run,
                                        MemoryNeeds* kept = nullptr);
-
-/// Duration of the run: as expected, or the ideal one where goodput is unknown. Absent without
-/// training.tokens, and where the run never ends.
-[[nodiscard]] std::optional<Seconds> run_duration(const Prediction& prediction);
 
 /// Why limits cannot be judged for a scenario, in one sentence for a usage error: a price that
 /// nobody gave, a run without an end, headroom beyond the GPU. Empty: they can.

@@ -14,6 +14,7 @@
 #include "models/layers/vision_tower.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/answer/run_part.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/text/format.hpp"
 #include "scenarios/sections/rank_order_text.hpp"
 
@@ -93,9 +94,6 @@ void add_losses(const RunForecast& run, SummaryLines& lines) {
                        fmt::format("{} every {}, {} stall each", bytes_text(run.checkpoint),
                                    duration_text(*run.checkpoint_every),
                                    seconds_text(run.checkpoint_stall.value_or(Seconds{}))));
-  if (run.meets_deadline)
-    lines.emplace_back("  deadline",
-                       "met with a probability of " + percent_text(*run.meets_deadline));
 }
 
 void add_run(const Prediction& p, SummaryLines& lines) {
@@ -105,6 +103,7 @@ void add_run(const Prediction& p, SummaryLines& lines) {
   if (run.steps) text += " in " + fixed_text(*run.steps, 0) + " steps";
   if (run.ideal) text += ": " + duration_text(*run.ideal) + " without interruptions";
   lines.emplace_back("Time to train", text);
+  if (never_finishes(run)) lines.emplace_back("  expected", "never finishes");
   if (run.expected) {
     std::string expected = duration_text(*run.expected);
     if (run.p10 && run.p90)
@@ -113,6 +112,9 @@ void add_run(const Prediction& p, SummaryLines& lines) {
     lines.emplace_back("  expected", expected + ", interruptions counted");
     add_losses(run, lines);
   }
+  if (run.meets_deadline)
+    lines.emplace_back("  deadline",
+                       "met with a probability of " + percent_text(*run.meets_deadline));
 }
 
 std::string price_text(const Operations& operations, const CostForecast& cost) {
@@ -143,7 +145,7 @@ void add_cost(const Report& report, SummaryLines& lines) {
   if (cost.low.co2_kg)
     text += fmt::format(", {} to {} t CO2", significant_text(*cost.low.co2_kg / 1000.0),
                         significant_text(*cost.high.co2_kg / 1000.0));
-  lines.emplace_back("  at the meter", text + ", hosts and cooling included");
+  lines.emplace_back("  range", text);
 }
 
 void add_power_line(const Prediction& p, SummaryLines& lines) {
@@ -290,7 +292,7 @@ SummaryLines question_lines(const Job& job) {
 SummaryLines answer_lines(const Report& report) {
   const Prediction& p = report.prediction;
   SummaryLines lines;
-  if (p.memory && p.feasible()) lines.emplace_back("Memory", memory_verdict(*p.memory));
+  if (p.memory && p.memory->fits()) lines.emplace_back("Memory", memory_verdict(*p.memory));
   if (p.step)
     lines.emplace_back("Step",
                        fmt::format("{} {}", seconds_text(p.step->time), band_text(*p.step)));
@@ -307,20 +309,30 @@ SummaryLines answer_lines(const Report& report) {
   return lines;
 }
 
+namespace {
+
+bool fits_barely(const Prediction& p) { return p.memory && p.memory->fits_barely(); }
+
+}  // namespace
+
 Verdict run_verdict(const Prediction& p) {
   if (!p.feasible()) return Verdict::no;
-  return p.memory && p.memory->fits_barely() ? Verdict::at_risk : Verdict::safe;
+  const bool in_time = deadline_verdict(p).value_or(Verdict::safe) == Verdict::safe;
+  return fits_barely(p) || !in_time ? Verdict::at_risk : Verdict::safe;
 }
 
 std::string verdict_words(const Prediction& p) {
   const Verdict verdict = run_verdict(p);
-  if (verdict != Verdict::no) return verdict == Verdict::safe ? "FITS" : "FITS BARELY";
+  if (verdict == Verdict::safe) return "FITS";
+  if (verdict == Verdict::at_risk) return fits_barely(p) ? "FITS BARELY" : "DEADLINE AT RISK";
   const auto broken = [&](std::string_view rule) {
     return std::any_of(p.reasons.begin(), p.reasons.end(),
                        [&](const auto& r) { return r.rule == rule; });
   };
   if (broken("out-of-memory")) return "OUT OF MEMORY";
   if (broken(not_modelled_rule)) return "NOT MODELLED";
+  if (broken(never_finishes_rule)) return "NEVER FINISHES";
+  if (broken(deadline_rule)) return "MISSES THE DEADLINE";
   return "NOT A LEGAL PLAN";
 }
 

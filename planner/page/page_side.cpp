@@ -63,7 +63,8 @@ void add_assumptions(const Scenario& scenario, Answer& answer) {
 PageSide page_side(Report report, std::optional<StepPath> played) {
   PageSide side{std::move(report), std::move(played)};
   side.report.budget.clear();
-  if (side.report.prediction.feasible()) side.report.budget = judge_budget(side.report);
+  if (side.report.prediction.feasible() || side.report.prediction.step)
+    side.report.budget = judge_budget(side.report);
   const Job& job = side.report.scenario.job;
   if (!side.report.prediction.step || side.path) return side;
   try {

@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "planner/forecast/report_head.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
@@ -45,6 +49,8 @@ std::string found_sentence(const PlanReport& report) {
                 : fmt::format(" {} of the next {} {} a tie with it.", ties, report.plans.size() - 1,
                               ties == 1 ? "is" : "are");
   if (!report.result.complete()) text += " The search was ended early: better plans may exist.";
+  if (const auto& chance = best.report.prediction.run.meets_deadline)
+    text += fmt::format(" The deadline is met with a probability of {}.", percent_text(*chance));
   return text;
 }
 
@@ -69,20 +75,85 @@ std::vector<std::string> changed(std::vector<std::string> settings, const Scenar
   return settings;
 }
 
+/// Of the limit that the nearest plan breaks.
+struct NothingWords {
+  std::string_view rule;
+  const char* words;
+};
+
+constexpr std::array nothing_words{NothingWords{deadline_rule, "NO PLAN MEETS THE DEADLINE"},
+                                   NothingWords{never_finishes_rule, "NO RUN FINISHES"},
+                                   NothingWords{"max-step", "NO STEP IS FAST ENOUGH"},
+                                   NothingWords{"budget", "NO PLAN KEEPS THE BUDGET"},
+                                   NothingWords{"power-cap", "NO PLAN KEEPS THE POWER CAP"}};
+
+/// The row of what every plan that fits breaks; null where none fits.
+const NothingWords* late_words(const PlanReport& report) {
+  if (!report.nearest || !report.result.nearest) return nullptr;
+  const std::string& rule = report.result.nearest->excess.rule;
+  const auto row = std::find_if(nothing_words.begin(), nothing_words.end(),
+                                [&](const NothingWords& words) { return words.rule == rule; });
+  return row == nothing_words.end() ? nullptr : &*row;
+}
+
+/// " It is met with a probability of 12.0 %." of the nearest plan's run; empty: nobody asked.
+std::string chance_sentence(const PlanReport& report) {
+  const Prediction& p = report.nearest->report.prediction;
+  const auto duration = run_duration(p);
+  const auto& deadline = report.scenario.job.operations.deadline;
+  if (!deadline || !duration || !p.step) return {};
+  return fmt::format(" The chance that it is met all the same is {}.",
+                     percent_text(chance_in_time(*duration, *p.step, *deadline)));
+}
+
+std::string late_sentence(const PlanReport& report) {
+  const SearchResult& result = report.result;
+  std::int64_t fit = result.feasible;
+  for (const NothingWords& row : nothing_words)
+    if (const auto found = result.rejected.find(std::string(row.rule));
+        found != result.rejected.end())
+      fit += found->second.count;
+  return fmt::format("{} of {} combinations fit, and none keeps the limits. Of the nearest, {}.{}",
+                     with_thousands(fit), with_thousands(result.evaluated),
+                     result.nearest->excess.message, chance_sentence(report));
+}
+
+/// "12.5 d" as a scenario reads it.
+std::string deadline_setting(Seconds deadline) {
+  return fmt::format("operations.deadline={:.6g} d", deadline.in(days));
+}
+
+AnswerHead nothing_head(const PlanReport& report, const std::string& source, AnswerHead head) {
+  head.verdict = Verdict::no;
+  const auto& limit = report.options.limits.max_run;
+  if (const NothingWords* late = late_words(report)) {
+    head.words = report.result.complete() ? late->words : "NOTHING FOUND SO FAR";
+    head.sentence = late_sentence(report);
+    if (source.empty()) return head;
+    head.next =
+        late->rule == deadline_rule && limit
+            ? fmt::format("foretrain solve {} gpus --deadline \"{:.6g} days\"", source,
+                          limit->in(days))
+            : "foretrain simulate " + source +
+                  (report.nearest->settings.empty()
+                       ? std::string()
+                       : " " + set_words(changed(report.nearest->settings, report.scenario)));
+    return head;
+  }
+  head.words = report.result.complete() ? "NOTHING FITS" : "NOTHING FOUND SO FAR";
+  head.sentence = fmt::format("None of {} combinations fits and keeps the limits.",
+                              with_thousands(report.result.evaluated));
+  if (!source.empty()) head.next = "foretrain fit " + source;
+  return head;
+}
+
 }  // namespace
 
 AnswerHead plan_head(const PlanReport& report, const std::string& source) {
   AnswerHead head;
   head.subject = report.scenario.job.name;
   head.made_by = fmt::format("plans by {}", name_of(report.options.by));
-  if (report.plans.empty()) {
-    head.verdict = Verdict::no;
-    head.words = report.result.complete() ? "NOTHING FITS" : "NOTHING FOUND SO FAR";
-    head.sentence = fmt::format("None of {} combinations fits and keeps the limits.",
-                                with_thousands(report.result.evaluated));
-    if (!source.empty()) head.next = "foretrain fit " + source;
-    return head;
-  }
+  if (report.plans.empty()) return nothing_head(report, source, std::move(head));
   const Report& best = report.plans.front().report;
   head.verdict = run_verdict(best.prediction);
   head.words = verdict_words(best.prediction);
@@ -91,7 +162,9 @@ AnswerHead plan_head(const PlanReport& report, const std::string& source) {
   for (HeadFigure& figure : head.figures)
     if (figure.label == "Step") figure.difference = against_own(report);
   if (!source.empty()) {
-    const auto settings = changed(report.plans.front().settings, report.scenario);
+    auto settings = changed(report.plans.front().settings, report.scenario);
+    if (report.options.limits.max_run)
+      settings.push_back(deadline_setting(*report.options.limits.max_run));
     head.next = "foretrain simulate " + source;
     if (!settings.empty()) head.next += " " + set_words(settings);
   }

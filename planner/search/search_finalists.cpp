@@ -190,13 +190,16 @@ void write(const Node& node, const std::string& indentation, std::string& text) 
 
 }  // namespace
 
-PlanReport plan(const Scenario& scenario, const SearchSpace& space, const SearchOptions& options,
+PlanReport plan(const Scenario& asked, const SearchSpace& space, const SearchOptions& options,
                 const std::optional<PlanQuestion>& question) {
-  PlanReport report{scenario, space, options, {}, {}, {}, 0, {}, {}};
+  PlanReport report{asked, space, options, {}, {}, {}, 0, {}, {}};
+  Scenario& scenario = report.scenario;
+  // Forecasts of the finalists judge the limit by the band of their runs.
+  if (options.limits.max_run) scenario.job.operations.deadline = options.limits.max_run;
   if (question) report.standing = standing_of(*question, report.options);
   SearchOptions wide = report.options;
   // Some may break a limit by the longest path that they keep in closed form.
-  if (wide.limits.judge_time()) wide.top *= spare_candidates;
+  if (wide.limits.judge_time() || scenario.job.operations.deadline) wide.top *= spare_candidates;
   report.result = search(scenario.job, space, wide);
   if (report.standing && report.options.reference) report.standing->rank = report.result.better + 1;
   Patience patience{options.stop};

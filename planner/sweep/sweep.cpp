@@ -10,6 +10,8 @@
 #include "models/base/too_large.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
+#include "planner/forecast/report.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/step_power.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/step/event_report.hpp"
@@ -146,8 +148,9 @@ SweepRow Sweep::forecast(std::int64_t point) {
     forecast_study(row);
     return row;
   }
-  const Prediction prediction =
-      predict(family_.job(), question_.engine, asks_power(question_.metrics));
+  Prediction prediction = predict(family_.job(), question_.engine, asks_power(question_.metrics));
+  if (family_.job().operations.deadline) add_percentiles(family_.job(), prediction);
+  judge_run_end(family_.job(), prediction);
   row.metrics = metrics_.of(prediction);
   refuse(prediction.reasons, row);
   return row;

@@ -97,7 +97,7 @@ int finish(Report& report, const Played& played, const SimulateOptions& options)
   // Judged even when the plan cannot run, so that a wrong metric is always told.
   report.budget = judge_budget(report);
   const bool feasible = report.prediction.feasible();
-  if (!feasible) report.budget.clear();
+  if (!report.prediction.feasible() && !report.prediction.step) report.budget.clear();
   const int delivered = print(report, played, options);
   if (options.silent()) tell_budget(report);
   if (delivered != exit_ok) return delivered;

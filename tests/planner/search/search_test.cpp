@@ -335,7 +335,7 @@ TEST_CASE("search: the nearest plan exceeds its limits by least", "[planner][sea
   }
   CHECK(result.nearest->excess.ratio == least);
   const PlanReport report = plan(scenario, space, options);
-  CHECK(answer_text(plan_answer(report)).find("NOTHING FITS") != std::string::npos);
+  CHECK(answer_text(plan_answer(report)).find("NO PLAN ") != std::string::npos);
   CHECK(nlohmann::json::parse(plan_json(report)).at("nearest").at("over_limit") == least);
 }
 
