@@ -24,15 +24,34 @@ std::string title(const AnswerHead& head, const TextStyle& style) {
   return toned(cut(head.subject, room), Tone::strong, style) + ": " + verdict + origin + "\n";
 }
 
+/// Its band, and its difference to what the answer is held against.
+std::string beside(const HeadFigure& figure) {
+  if (figure.band.empty() || figure.difference.empty()) return figure.band + figure.difference;
+  return figure.band + "; " + figure.difference;
+}
+
+/// Values that are sentences, each behind its label over as many lines as it needs.
+std::string long_figures_text(const AnswerHead& head, int labels, const TextStyle& style) {
+  std::string text;
+  for (const HeadFigure& figure : head.figures) {
+    const std::string more = beside(figure);
+    text +=
+        labelled(figure.label, figure.value + (more.empty() ? "" : "; " + more), style, labels + 2);
+  }
+  return text;
+}
+
 std::string figures_text(const AnswerHead& head, const TextStyle& style) {
   using Align = TextTable::Align;
   TextTable table{{Align::left, Align::right, Align::left}};
+  int labels = 0;
+  int values = 0;
   for (const HeadFigure& figure : head.figures) {
-    std::string beside = figure.band;
-    if (!figure.difference.empty()) beside += (beside.empty() ? "" : "; ") + figure.difference;
-    table.add({figure.label, figure.value, beside});
+    table.add({figure.label, figure.value, beside(figure)});
+    labels = std::max(labels, display_width(figure.label));
+    values = std::max(values, display_width(figure.value));
   }
-  return table.text(style);
+  return values > style.width / 3 ? long_figures_text(head, labels, style) : table.text(style);
 }
 
 }  // namespace

@@ -169,6 +169,8 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
     options.time_limit = *asked.time_limit - Seconds{taken.count()};
     return *options.time_limit <= Seconds{};
   };
+  int largest = most;  // that could be built
+  std::string beyond;  // why not a larger one
   int number = machines.parts ? 1 : least_hosts(job, options.limits);
   bool stopped = false;
   for (; number <= most; ++number) {
@@ -184,9 +186,9 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
       if (!trial) continue;
       trials.push_back(std::move(*trial));
     } catch (const ScenarioError& error) {
-      answer.notes.emplace_back(fmt::format("machines of {} hosts and more were not tried: {}",
-                                            with_thousands(machine.hosts),
-                                            error.diagnostics().front().message));
+      largest = number - 1;
+      beyond = fmt::format(" Machines of {} hosts and more were not tried: {}.",
+                           with_thousands(machine.hosts), error.diagnostics().front().message);
       break;
     }
     // A search that was cut short has not seen every plan of the machine.
@@ -203,9 +205,9 @@ SolveAnswer fewest_gpus(const Scenario& scenario, const SolveOptions& asked) {
         "not tried.",
         with_thousands(machines.gpus(number)), trials.empty() ? "" : ": " + trials.back().excess);
   } else {
-    answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.",
-                                  with_thousands(machines.gpus(most)),
-                                  trials.empty() ? "" : ": " + trials.back().excess);
+    answer.sentence = fmt::format("No machine of up to {} GPUs keeps the limits{}.{}",
+                                  with_thousands(machines.gpus(largest)),
+                                  trials.empty() ? "" : ": " + trials.back().excess, beyond);
   }
   answer.notes.emplace_back(
       "searched every cluster size that divides the batch with all axes of `plan`, from the "

@@ -20,7 +20,8 @@ namespace {
 
 /// Doublings of the batch that are looked at.
 constexpr int most_doublings = 8;
-constexpr double settled = 0.01;  ///< of the throughput of the largest batch
+constexpr int roomier_batch = 16;  ///< times the global batch, to see what a larger one allows
+constexpr double settled = 0.01;   ///< of the throughput of the largest batch
 
 std::vector<SolveValue> room_row(const Room& room) {
   return {
@@ -87,6 +88,26 @@ std::vector<At> doublings(const Job& job, const SearchLimits& limits) {
     if (!tried.back().runs) break;
   }
   return tried;
+}
+
+/// How far the micro-batch can grow, in a sentence; where the global batch stands in the way, what
+/// a larger one would allow.
+std::string micro_batch_sentence(const Job& job, const Room& room, const SearchLimits& limits) {
+  const int now = job.training.micro_batch;
+  const int most = room.largest.value_or(now);
+  if (most > now) return fmt::format("Micro-batches can grow to {}.", most);
+  if (room.bound == RoomBound::memory)
+    return fmt::format("Micro-batches of {} are the largest that fit.", most);
+  if (job.training.global_batch > std::numeric_limits<int>::max() / roomier_batch)
+    return fmt::format("The plan allows no larger micro-batch than {}.", most);
+  Job larger = job;
+  larger.training.global_batch *= roomier_batch;
+  const int then = room_of_micro_batch(larger, limits).largest.value_or(now);
+  return fmt::format(
+      "The global batch of {} allows no larger micro-batch than {}; with a global "
+      "batch of {}: {}.",
+      with_thousands(job.training.global_batch), most, with_thousands(larger.training.global_batch),
+      then > most ? fmt::format("micro-batch {}", then) : "no larger one either");
 }
 
 /// @param first what gains are counted from; it runs
@@ -208,8 +229,8 @@ SolveAnswer batch_growth(const Scenario& scenario, const SolveOptions& options) 
   const Room micro = room_of_micro_batch(job, options.limits);
   const bool stopped = !tried.back().runs;
   answer.sentence = fmt::format(
-      "Micro-batches can grow to {}. {} From {} sequences on, larger batches gain less than {}.",
-      micro.largest.value_or(job.training.micro_batch),
+      "{} {} From {} sequences on, larger batches gain less than {}.",
+      micro_batch_sentence(job, micro, options.limits),
       stopped ? fmt::format("The global batch can grow to {}: beyond, {}.",
                             with_thousands(largest->batch), tried.back().against.message)
               : fmt::format("Memory does not stop the global batch: {} sequences need as much as "

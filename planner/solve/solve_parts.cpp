@@ -54,8 +54,12 @@ std::optional<LightPlan> lightest_plan(const Job& job, int threads) {
 }
 
 std::string plan_words(const Job& job) {
-  return axis_words(job.parallel) + fmt::format(" mbs {} recompute {}", job.training.micro_batch,
-                                                name_of(job.memory.recompute.kind));
+  std::string text = axis_words(job.parallel) +
+                     fmt::format(" zero {} mbs {} recompute {}", job.parallel.zero,
+                                 job.training.micro_batch, name_of(job.memory.recompute.kind));
+  if (job.memory.offload != OffloadKind::none)
+    text += fmt::format(" offload {}", name_of(job.memory.offload));
+  return text;
 }
 
 void require_runs(const Scenario& scenario, bool memory) {

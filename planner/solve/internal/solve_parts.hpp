@@ -31,7 +31,7 @@ struct LightPlan {
 /// where none is legal.
 [[nodiscard]] std::optional<LightPlan> lightest_plan(const Job& job, int threads);
 
-/// "tp 8 pp 4 vp 2 cp 1 dp 32 mbs 1 recompute full" of a job.
+/// "tp 8 pp 4 vp 2 dp 32 zero 1 mbs 1 recompute full" of a job.
 [[nodiscard]] std::string plan_words(const Job& job);
 
 /// @throws UsageError where the plan is illegal, not modelled or, with `memory`, does not fit
