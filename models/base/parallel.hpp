@@ -6,13 +6,15 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace foretrain {
 
 /// Runs work(worker) for each worker of [0, workers) in a thread of its own, the first in this one,
-/// and waits for all. What the first of them throws is thrown here once all have ended.
+/// and waits for all; where the system gives no more threads, the rest one after another in this
+/// one. What the first of them throws is thrown here once all have ended.
 template <class Work>
 void run_workers(std::size_t workers, const Work& work) {
   std::mutex failing;
@@ -26,8 +28,14 @@ void run_workers(std::size_t workers, const Work& work) {
     }
   };
   std::vector<std::thread> helpers;
-  for (std::size_t worker = 1; worker < workers; ++worker) helpers.emplace_back(guarded, worker);
+  helpers.reserve(workers);
+  std::size_t started = 1;
+  try {
+    for (; started < workers; ++started) helpers.emplace_back(guarded, started);
+  } catch (const std::system_error&) {
+  }
   if (workers > 0) guarded(0);
+  for (std::size_t worker = started; worker < workers; ++worker) guarded(worker);
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);
 }

@@ -14,6 +14,9 @@
 namespace foretrain {
 namespace {
 
+/// Samples of all stages together: a step of minutes at a millisecond, longer ones coarser.
+constexpr double most_samples = 2e6;
+
 /// What a task draws beyond waiting, over its time.
 Joules added_energy(const Task& task, const TaskCost& cost, const GpuPower& power) {
   if (inside_pass(task)) return beyond_waiting(power, cost.parts);
@@ -96,7 +99,8 @@ double coherence_of(const Job& job, const ProcessGrid& grid, const GpuCourse& gp
 GpuCourse gpu_course(const TaskGraph& graph, const Timeline& timeline, double release, Seconds time,
                      const GpuPower& power, Seconds resolution) {
   FORETRAIN_REQUIRE(timeline.end.size() == graph.tasks.size() && time > Seconds{});
-  const double samples = std::max(1.0, std::ceil(time / resolution - 1e-9));
+  const double most = std::max(1.0, std::floor(most_samples / graph.ranks));
+  const double samples = std::clamp(std::ceil(time / resolution - 1e-9), 1.0, most);
   GpuCourse course;
   course.sample = time / samples;
   course.stages.assign(static_cast<std::size_t>(graph.ranks),
@@ -165,10 +169,11 @@ PowerForecast power_forecast(const Job& job, const StepForecast& step, const Pow
   const std::vector<Watts> seen = seen_by_meter(course.site, course.sample, second);
   power.meter_peak = *std::max_element(seen.begin(), seen.end());
   power.peak_over_mean = power.peak / power.mean;
-  const auto later = static_cast<std::size_t>(std::round(second / course.sample));
+  const Seconds apart = max(second, course.sample);
+  const auto later = static_cast<std::size_t>(std::round(apart / course.sample));
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const Watts change = seen[(i + later) % seen.size()] - seen[i];
-    power.ramp = max(power.ramp, max(change, -change) / second);
+    power.ramp = max(power.ramp, max(change, -change) / apart);
   }
   power.waiting = at_the_meter(job, gpu_power(job).waiting);
   power.swing = power.meter_peak - power.waiting;

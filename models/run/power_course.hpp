@@ -25,7 +25,8 @@ struct GpuCourse {
 /// exchanges and launches inside it, kernels of the optimizer theirs, everything else waiting.
 /// @param release of the stack, as in StepCosts: what it adds to a step stretches every task
 /// @param time of the step; what it has beyond its tasks (stragglers, input) is waiting at its end
-/// @param resolution the longest stretch
+/// @param resolution the longest stretch, of steps up to minutes: 2,000,000 samples of all stages
+///   are the most
 [[nodiscard]] GpuCourse gpu_course(const TaskGraph& graph, const Timeline& timeline, double release,
                                    Seconds time, const GpuPower& power, Seconds resolution);
 

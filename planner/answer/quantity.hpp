@@ -12,6 +12,7 @@
 
 #include "models/base/prediction.hpp"
 #include "planner/answer/step_part.hpp"
+#include "planner/answer/verdict.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -111,6 +112,8 @@ class Quantities {
 [[nodiscard]] Measure measure_of(std::string_view path);
 /// The same of the number at a path, which may be no quantity at all.
 [[nodiscard]] std::string quantity_text(std::string_view path, std::optional<double> number);
+/// "4,232 to 8,464"; "from 77.1 ms, no upper bound" where the high end is infinite.
+[[nodiscard]] std::string range_text(std::string_view path, const Banded& range);
 /// What units a limit on it may have.
 [[nodiscard]] Dimension dimension_of(Measure measure);
 

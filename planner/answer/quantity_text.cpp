@@ -71,6 +71,12 @@ std::string quantity_text(std::string_view path, std::optional<double> number) {
   return quantity_text(measure, number ? QuantityValue{*number} : QuantityValue{});
 }
 
+std::string range_text(std::string_view path, const Banded& range) {
+  const std::string low = quantity_text(path, range.low);
+  if (std::isinf(range.high)) return "from " + low + ", no upper bound";
+  return low + " to " + quantity_text(path, range.high);
+}
+
 Measure measure_of(std::string_view path) {
   if (const auto found = quantities().find(path)) return found->quantity->measure;
   const auto names = [&](std::string_view unit) { return path.find(unit) != path.npos; };

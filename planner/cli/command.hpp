@@ -23,6 +23,7 @@ enum ExitCode : int {
   exit_budget = 4,        ///< a budget is violated, or a claim is impossible
   exit_uncalibrated = 5,  ///< outside the calibrated range, under --strict
   exit_partial = 6,       ///< points of a sweep have no answer
+  exit_out_of_memory = 7  ///< the process itself
 };
 
 /// A subcommand: its options, and what it does once they are parsed. run() returns an exit code.

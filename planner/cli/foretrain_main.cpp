@@ -3,12 +3,13 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "models/base/too_large.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/program.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/text/usage_error.hpp"
+#include "planner/text/cannot_run.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "sim/flows/plug_in_file.hpp"
 
@@ -20,6 +21,13 @@ int report_scenario_error(const ScenarioError& error) {
   const std::size_t count = error.diagnostics().size();
   write_diagnostic(std::to_string(count) + (count == 1 ? " error" : " errors"));
   return exit_usage;
+}
+
+int out_of_memory() {
+  write_diagnostic(
+      "foretrain: out of memory: the system gives this process no more (ulimit -v, a container's "
+      "limit)");
+  return exit_out_of_memory;
 }
 
 }  // namespace
@@ -34,6 +42,9 @@ int main(int argc, char** argv) {
     return foretrain::run_program(argc, argv);
   } catch (const foretrain::ScenarioError& error) {
     return foretrain::report_scenario_error(error);
+  } catch (const foretrain::CannotRun& error) {
+    foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
+    return foretrain::exit_infeasible;
   } catch (const foretrain::UsageError& error) {
     foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
     return foretrain::exit_usage;
@@ -44,8 +55,14 @@ int main(int argc, char** argv) {
     foretrain::write_diagnostic(std::string("foretrain: too large: ") + error.what());
     return foretrain::exit_usage;
   } catch (const std::bad_alloc&) {
-    foretrain::write_diagnostic("foretrain: too large: the system has no more memory for this");
-    return foretrain::exit_usage;
+    return foretrain::out_of_memory();
+  } catch (const std::system_error& error) {
+    // No thread without a stack.
+    if (error.code() == std::errc::resource_unavailable_try_again ||
+        error.code() == std::errc::not_enough_memory)
+      return foretrain::out_of_memory();
+    foretrain::write_diagnostic(std::string("foretrain: internal error: ") + error.what());
+    return foretrain::exit_internal;
   } catch (const foretrain::SystemError& error) {
     foretrain::write_diagnostic(std::string("foretrain: ") + error.what());
     return foretrain::exit_internal;

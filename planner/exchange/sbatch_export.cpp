@@ -8,6 +8,7 @@
 #include "planner/exchange/megatron_hybrid_words.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "planner/text/cannot_run.hpp"
 
 namespace foretrain {
 namespace {
@@ -65,7 +66,8 @@ std::string job_name(const std::string& name) {
 Exported export_sbatch(const Scenario& scenario, const Prediction& prediction) {
   const Job& job = scenario.job;
   ExportBook book("sbatch");
-  if (!prediction.feasible()) book.refuse("a plan that does not run");
+  if (!prediction.feasible())
+    throw CannotRun("sbatch: the plan cannot run: " + prediction.reasons.front().message);
   const Limit limit = time_limit(prediction, book);
   const std::vector<std::string> words = megatron_words(job, book);
   book.check();

@@ -228,9 +228,8 @@ ExplainAnswer explain_figure(const Study& study, const StudyFigure& figure) {
     answer.meaning +=
         " Unknown here, because it cannot run: " + study.reasons.front().message + ".";
   if (figure.band)
-    answer.meaning += fmt::format(" 10th to 90th percentile: {} to {}.",
-                                  quantity_text(figure.path, figure.band->low),
-                                  quantity_text(figure.path, figure.band->high));
+    answer.meaning +=
+        fmt::format(" 10th to 90th percentile: {}.", range_text(figure.path, *figure.band));
   return answer;
 }
 

@@ -20,11 +20,18 @@ Apply recompute(RecomputeKind kind) {
   };
 }
 
+/// Beside full recomputation the inputs of layers are what is offloaded; without it that would be
+/// everything that they save.
 bool recompute_nothing(Candidate& c) {
   Recompute& now = c.job.memory.recompute;
   if (now.kind == RecomputeKind::none) return false;
+  const bool inputs = now.kind == RecomputeKind::full && c.job.memory.offloaded_layers > 0;
   now = Recompute{};
   c.set("memory.recompute", "none");
+  if (inputs) {
+    c.job.memory.offloaded_layers = 0;
+    c.set("memory.offloaded_layers", 0);
+  }
   return true;
 }
 
@@ -179,7 +186,7 @@ std::vector<PlanMove> moves_on_one_host(const Job& job) {
       {double_micro_batch, "micro-batch x 2", "memory"},
       {recompute(RecomputeKind::full), "checkpointing", "a forward pass more"},
       {recompute_nothing, "no checkpointing", "memory"},
-      {flash_attention, "FlashAttention", "nothing"}};
+      {flash_attention, "FlashAttention", costs_nothing}};
   if (fine_tunes(job)) {
     const bool frozen = job.fine_tuning.freezes();
     moves.insert(moves.end(), {{fuse_kernels, "fused kernels", "nothing that is known"},
@@ -191,7 +198,7 @@ std::vector<PlanMove> moves_on_one_host(const Job& job) {
   }
   moves.insert(moves.end(),
                {{offload_optimizer, "optimizer in RAM", "copies over PCIe in every step"},
-                {zero_stage(2), "ZeRO-2", "nothing"},
+                {zero_stage(2), "ZeRO-2", costs_nothing},
                 {zero_stage(3), "ZeRO-3, FSDP", "gathers of weights in every pass"}});
   return moves;
 }

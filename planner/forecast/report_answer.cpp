@@ -249,7 +249,14 @@ AnswerSection changes_section(const std::vector<Change>& changes) {
   const std::size_t shown = std::min<std::size_t>(changes.size(), 6);
   for (std::size_t i = 0; i < shown; ++i)
     table.add({step_text(changes[i]), bytes_text(changes[i].peak), changes[i].text()});
-  return {"Changes that fit with room to spare, fastest first", {std::move(table)}};
+  const bool some_give_up =
+      std::any_of(changes.begin(), changes.begin() + static_cast<std::ptrdiff_t>(shown),
+                  [](const Change& change) { return !change.gives_up.empty(); });
+  return {some_give_up
+              ? "Changes that fit with room to spare: those that give nothing up, fastest first, "
+                "then the others"
+              : "Changes that fit with room to spare, fastest first",
+          {std::move(table)}};
 }
 
 AnswerSection sources_section(const Prediction& prediction) {

@@ -141,22 +141,39 @@ std::string Change::text() const {
   return result;
 }
 
+namespace {
+
+Seconds step_of(const Job& job) {
+  return closed_form_step(job, step_costs(job, stage_layout(job.model, job.parallel)));
+}
+
+/// What people say of a move, held against its own forecast: what costs nothing in general may take
+/// memory or time here.
+std::string costs_here(std::string_view said, bool more_memory, bool longer) {
+  if (said != costs_nothing || (!more_memory && !longer)) return std::string(said);
+  return more_memory && longer ? "memory and time" : more_memory ? "memory" : "time";
+}
+
+}  // namespace
+
 std::vector<TriedChange> one_at_a_time(const Scenario& scenario) {
+  constexpr double noticed = 1.005;
   std::vector<TriedChange> tried;
   const Job& job = scenario.job;
   if (job.cluster.hosts > 1 || !not_modelled(job).empty()) return tried;
+  const PlanJudgement now = judge_plan(job, {.max_memory_share = 1.0});
+  const Seconds step_now = step_of(job);
   for (const PlanMove& move : moves_on_one_host(job)) {
     Candidate next{job, {}};
     if (!move.apply(next)) continue;
     const PlanJudgement judged = judge_plan(next.job, {.max_memory_share = 1.0});
     if (!judged.refused.empty()) continue;
-    const StageLayout layout = stage_layout(next.job.model, next.job.parallel);
-    TriedChange row{
-        {next.settings, judged.need.peak, closed_form_step(next.job, step_costs(next.job, layout)),
-         std::string(move.gives_up)},
-        std::string(move.name),
-        std::string(move.costs),
-        !judged.excess};
+    const Seconds step = step_of(next.job);
+    TriedChange row{{next.settings, judged.need.peak, step, std::string(move.gives_up)},
+                    std::string(move.name),
+                    costs_here(move.costs, judged.need.peak > noticed * now.need.peak,
+                               step > noticed * step_now),
+                    !judged.excess};
     tried.push_back(std::move(row));
   }
   return tried;

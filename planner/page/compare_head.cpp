@@ -9,6 +9,7 @@
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"
+#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -25,17 +26,37 @@ std::optional<Banded> least_of(const StudyFigure* figure) {
   return Banded{1.0 / band.high, 1.0 / band.value, 1.0 / band.low};
 }
 
+double tokens_per_step(const Job& job) {
+  return static_cast<double>(job.training.global_batch) * job.training.sequence;
+}
+
 /// What sides are ranked by, least first: time per token of training, else the inverse of what the
 /// study is ranked by.
 std::optional<Banded> time_per_token(const Report& report) {
   if (report.study) return least_of(&ranking(report.study->figures));
   const auto& step = report.prediction.step;
   if (!step) return std::nullopt;
-  const Training& t = report.scenario.job.training;
-  const double tokens = static_cast<double>(t.global_batch) * t.sequence;
+  const double tokens = tokens_per_step(report.scenario.job);
   return Banded{step->low.value() / tokens, step->time.value() / tokens,
                 step->high.value() / tokens};
 }
+
+/// The same of every GPU.
+std::optional<Banded> gpu_time_per_token(const Report& report) {
+  auto time = report.study ? std::nullopt : time_per_token(report);
+  const double gpus = report.scenario.job.cluster.gpus();
+  if (time) time = Banded{time->low * gpus, time->value * gpus, time->high * gpus};
+  return time;
+}
+
+/// Whether sides differ in what follows from their scenario.
+bool differ(const Comparison& c, double (*of)(const Job&)) {
+  return std::any_of(c.reports.begin(), c.reports.end(), [&](const Report& report) {
+    return of(report.scenario.job) != of(c.reports.front().scenario.job);
+  });
+}
+
+double gpus_of(const Job& job) { return job.cluster.gpus(); }
 
 std::optional<Banded> price_band(const Report& report) {
   const CostForecast& cost = report.prediction.cost;
@@ -61,6 +82,19 @@ struct Lead {
   bool tie = true;
 };
 
+/// A deployment that is overloaded or misses its goals, whatever it answers beside that, or that
+/// answers nothing within them.
+bool fails(const Report& report) {
+  if (report.scenario.work != Work::serving) return false;
+  return run_verdict(report) == Verdict::no || ranking(report.study->figures).value == 0.0;
+}
+
+/// Whether some sides fail and others do not: then only these are ranked.
+bool some_fail(const Comparison& c) {
+  const auto failing = std::count_if(c.reports.begin(), c.reports.end(), fails);
+  return failing > 0 && failing < static_cast<std::ptrdiff_t>(c.reports.size());
+}
+
 /// Sides of different kinds have no number in common.
 bool comparable(const Comparison& c) {
   return std::all_of(c.reports.begin(), c.reports.end(), [&](const Report& report) {
@@ -71,8 +105,11 @@ bool comparable(const Comparison& c) {
 std::optional<Lead> lead_of(const Comparison& c, const BandOfSide& band_of) {
   if (!comparable(c)) return std::nullopt;
   std::vector<std::pair<Banded, std::size_t>> sides;
-  for (std::size_t side = 0; side < c.reports.size(); ++side)
+  const bool some = some_fail(c);
+  for (std::size_t side = 0; side < c.reports.size(); ++side) {
+    if (some && fails(c.reports[side])) continue;
     if (const auto band = band_of(c.reports[side])) sides.emplace_back(*band, side);
+  }
   if (sides.size() < 2) return std::nullopt;
   std::stable_sort(sides.begin(), sides.end(),
                    [](const auto& a, const auto& b) { return a.first.value < b.first.value; });
@@ -119,6 +156,12 @@ std::string name_of_side(const Comparison& c, std::size_t side) {
 
 std::string words_of(const Comparison& c) {
   const auto lead = lead_of(c, time_per_token);
+  if (!lead && some_fail(c)) {
+    const auto good = std::find_if_not(c.reports.begin(), c.reports.end(), fails);
+    return "ONLY " + side_name(static_cast<std::size_t>(good - c.reports.begin())) +
+           (verdict_words(*good).starts_with("LIKELY") ? " MAY SERVE" : " SERVES") +
+           " WHAT IS ASKED";
+  }
   if (!lead) return "no side to choose";
   if (lead->tie) return "TIE";
   const bool serves = c.reports.front().scenario.work == Work::serving;
@@ -136,17 +179,25 @@ HeadFigure side_figure(const Comparison& c, std::size_t side) {
   const Report& report = c.reports[side];
   HeadFigure figure{side_name(side), verdict_words(report), "", name_of_side(c, side)};
   if (const auto& step = report.prediction.step) {
-    figure.value = seconds_text(step->time);
-    figure.band = seconds_text(step->low) + " to " + seconds_text(step->high);
+    if (differ(c, tokens_per_step)) {
+      // Steps of other tokens are no measure of each other: the basis of the ranking.
+      const double tokens = tokens_per_step(report.scenario.job);
+      const auto rate = [&](Seconds time) { return count_text(tokens / time.value()); };
+      figure.value = rate(step->time) + " tokens/s";
+      figure.band = rate(step->high) + " to " + rate(step->low);
+      figure.difference = fmt::format("step {}{}{}", seconds_text(step->time),
+                                      figure.difference.empty() ? "" : "; ", figure.difference);
+    } else {
+      figure.value = seconds_text(step->time);
+      figure.band = seconds_text(step->low) + " to " + seconds_text(step->high);
+    }
   }
   if (!report.study) return figure;
   const Study& study = *report.study;
   const StudyFigure& number = ranking(study.figures);
   if (!number.value) return figure;
   figure.value = quantity_text(number.path, number.value) + " " + std::string(number.label);
-  if (number.band)
-    figure.band = quantity_text(number.path, number.band->low) + " to " +
-                  quantity_text(number.path, number.band->high);
+  if (number.band) figure.band = range_text(number.path, *number.band);
   return figure;
 }
 
@@ -157,6 +208,9 @@ std::vector<std::string> lead_sentences(const Comparison& comparison) {
   if (const auto lead = lead_of(comparison, time_per_token))
     sentences.push_back(
         lead_sentence(*lead, ranked_words(comparison.reports.front().scenario.work)));
+  if (differ(comparison, gpus_of))
+    if (const auto lead = lead_of(comparison, gpu_time_per_token))
+      sentences.push_back(lead_sentence(*lead, "GPU time per token"));
   const auto per_token = [](const Report& report) {
     return report.study ? least_of(find_figure(report.study->figures, "results.tpot_s.p90"))
                         : std::nullopt;
@@ -186,6 +240,10 @@ AnswerHead comparison_head(const Comparison& c) {
     if (const auto& reasons = c.reports[side].prediction.reasons; !reasons.empty())
       head.sentence += fmt::format("{}{}: {}.", head.sentence.empty() ? "" : " ", side_name(side),
                                    reasons.front().message);
+  for (std::size_t side = 0; some_fail(c) && side < c.reports.size(); ++side)
+    if (const Report& report = c.reports[side]; fails(report) && report.study->reasons.empty())
+      head.sentence += fmt::format("{}{} is not ranked: {}.", head.sentence.empty() ? "" : " ",
+                                   side_name(side), lower_case(verdict_words(report)));
   for (const std::string& sentence : lead_sentences(c))
     head.sentence += (head.sentence.empty() ? "" : " ") + sentence;
   for (std::size_t side = 0; side < c.reports.size(); ++side)

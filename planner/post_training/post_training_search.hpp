@@ -27,8 +27,9 @@ struct PostTrainingSearch {
 
 /// Tries colocated and separate placements on the scenario's hosts: of separate ones whole hosts
 /// for generation, of a single host parts of it; replicas of every tensor size of a scale-up
-/// domain; with generation one step ahead where `ahead` allows it. The trainer keeps its layout,
-/// its data degree follows.
+/// domain; with generation one step ahead where `ahead` allows it, and with partial rollouts. The
+/// trainer is cut as in the scenario and as is fastest beside each part: powers of two of tensor
+/// ranks and stages, its data degree follows. What else the trainer has stays.
 /// @pre as of study_post_training()
 [[nodiscard]] PostTrainingSearch search_splits(const Scenario& scenario, bool ahead,
                                                const std::atomic<bool>* stop = nullptr);

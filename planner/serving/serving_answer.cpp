@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "planner/answer/quantity.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_study.hpp"
 #include "planner/text/format.hpp"
@@ -223,6 +224,11 @@ AnswerSection warnings_section(const ServingReport& report) {
         fmt::format("more comes than is served: {} requests wait when the load ends, so that "
                     "times grow with the duration; add replicas (foretrain serve FILE --fewest)",
                     with_thousands(sample.waiting_at_end)));
+  else if (report.ends.unbounded)
+    warn(
+        fmt::format("at the lower end of the band, {:.2f} of the throughput, more comes than is "
+                    "served: queues and times to first tokens then grow with the duration",
+                    report.bands.throughput.low));
   if (sample.rejected > 0)
     warn(fmt::format("{} requests are larger than the cache of a replica and are refused",
                      with_thousands(sample.rejected)));
@@ -230,74 +236,107 @@ AnswerSection warnings_section(const ServingReport& report) {
   return section;
 }
 
-/// A goal against what is reached, with the band of the engine's profile.
-Verdict verdict_of(const ServingReport& report, const GoalVerdict& goal) {
-  const EngineProfile& engine = report.ready.serve.deployment.engine;
-  const ResidualBand& band = goal.name == "ttft" ? engine.ttft : engine.tpot;
-  const double reached = goal.reached.value();
-  return within({reached * std::min(1.0, band.low), reached, reached * std::max(1.0, band.high)},
-                goal.limit.value());
-}
-
-void judge_goals(const ServingReport& report, AnswerHead& head) {
-  head.words = "serving";
-  if (report.summary.overloaded) {
-    head.verdict = Verdict::no;
-    head.words = "OVERLOADED";
-    return;
+Verdict tone_verdict(ServingVerdict verdict) {
+  switch (verdict) {
+    case ServingVerdict::ok:
+      return Verdict::safe;
+    case ServingVerdict::at_risk:
+    case ServingVerdict::likely_misses:
+    case ServingVerdict::likely_overloaded:
+      return Verdict::at_risk;
+    default:
+      return Verdict::no;
   }
-  if (report.goals.empty()) return;
-  head.verdict = Verdict::safe;
-  for (const GoalVerdict& goal : report.goals)
-    head.verdict = std::max(*head.verdict, verdict_of(report, goal));
-  head.words = *head.verdict == Verdict::safe      ? "KEEPS ITS GOALS"
-               : *head.verdict == Verdict::at_risk ? "KEEPS ITS GOALS BARELY"
-                                                   : "MISSES ITS GOALS";
 }
 
-HeadFigure time_figure(const char* label, const ServingTimes& times, const ResidualBand& band) {
+std::string verdict_text(const ServingReport& report) {
+  switch (report.verdict()) {
+    case ServingVerdict::ok:
+      return report.goals.empty() ? "serving" : "KEEPS ITS GOALS";
+    case ServingVerdict::at_risk:
+      return report.goals.empty() ? "KEEPS UP BARELY" : "KEEPS ITS GOALS BARELY";
+    case ServingVerdict::likely_misses:
+      return "LIKELY MISSES ITS GOALS";
+    case ServingVerdict::likely_overloaded:
+      return "LIKELY OVERLOADED";
+    case ServingVerdict::misses_goals:
+      return "MISSES ITS GOALS";
+    case ServingVerdict::overloaded:
+      return "OVERLOADED";
+    case ServingVerdict::refuses_requests:
+      return "REFUSES REQUESTS";
+    case ServingVerdict::nothing_counted:
+      return "NOTHING WAS COUNTED";
+    case ServingVerdict::infeasible:
+      break;
+  }
+  return "CANNOT RUN";
+}
+
+HeadFigure time_figure(const char* label, const char* path, const ServingTimes& times,
+                       std::span<const StudyFigure> figures) {
   return {label, seconds_text(Seconds{times.p90}),
-          seconds_text(Seconds{times.p90 * band.low}) + " to " +
-              seconds_text(Seconds{times.p90 * band.high}),
+          range_text(path, *find_figure(figures, path)->band),
           "median " + seconds_text(Seconds{times.p50})};
+}
+
+/// Nothing where both ends answer all that comes.
+std::string output_range(std::span<const StudyFigure> figures) {
+  const StudyFigure& output = *find_figure(figures, "results.output_tokens_per_s");
+  const bool one =
+      quantity_text(output.path, output.band->low) == quantity_text(output.path, output.band->high);
+  return one ? "all that is asked for" : range_text(output.path, *output.band);
+}
+
+/// In the digits of the cost.
+std::string cost_range(std::span<const StudyFigure> figures) {
+  const Banded band = *find_figure(figures, "cost.usd_per_million_output_tokens")->band;
+  const std::string low = fmt::format("${:.3f}", band.low);
+  const std::string high = fmt::format("${:.3f}", band.high);
+  return low == high ? "" : low + " to " + high;
+}
+
+std::string answers_text(const ServingReport& report) {
+  const ServingSummary& seen = report.summary;
+  const std::string answered = significant_text(seen.requests_per_s);
+  if (!report.summary.overloaded || !report.ends.asked) return answered + " requests/s";
+  return fmt::format("{} of the {} requests/s that come", answered,
+                     significant_text(seen.submitted_per_s));
 }
 
 AnswerHead serving_head(const ServingReport& report) {
   AnswerHead head;
   head.subject = report.name;
   head.made_by = "simulated";
+  const ServingVerdict verdict = report.verdict();
+  head.words = verdict_text(report);
+  if (verdict != ServingVerdict::ok || !report.goals.empty()) head.verdict = tone_verdict(verdict);
   if (!report.ready.reasons.empty()) {
-    head.verdict = Verdict::no;
-    head.words = "CANNOT RUN";
     head.sentence = report.ready.reasons.front().message + ".";
     return head;
   }
   const ServingSummary& seen = report.summary;
   if (seen.requests == 0) {
-    head.verdict = Verdict::no;
-    head.words = "NOTHING WAS COUNTED";
     head.sentence = fmt::format(
         "No request ended behind the warm-up of {}: shorten serving.warm_up, or ask for more.",
         seconds_text(report.ready.plan.warm_up));
     return head;
   }
-  judge_goals(report, head);
-  const EngineProfile& engine = report.ready.serve.deployment.engine;
+  const std::vector<StudyFigure> figures = figures_of(serving_rows(), report, true);
   const int gpus = report.ready.gpus();
-  head.sentence = fmt::format(
-      "{} answers {} requests/s on {}.", report.model, significant_text(seen.requests_per_s),
-      report.ready.plan.autoscaling.on() ? fmt::format("{} GPUs on average, {} at most",
-                                                       significant_text(report.mean_gpus()), gpus)
-                                         : fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"));
+  head.sentence = fmt::format("{} answers {} on {}.", report.model, answers_text(report),
+                              report.ready.plan.autoscaling.on()
+                                  ? fmt::format("{} GPUs on average, {} at most",
+                                                significant_text(report.mean_gpus()), gpus)
+                                  : fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"));
   if (report.stopped) head.sentence = "Interrupted, so far: " + head.sentence;
-  head.figures = {time_figure("TTFT, P90", seen.ttft, engine.ttft),
-                  time_figure("TPOT, P90", seen.tpot, engine.tpot),
-                  {"Output", significant_text(seen.output_tokens_per_s) + " tokens/s",
-                   significant_text(seen.output_tokens_per_s * engine.throughput.low) + " to " +
-                       significant_text(seen.output_tokens_per_s * engine.throughput.high)}};
+  head.figures = {
+      time_figure("TTFT, P90", "results.ttft_s.p90", seen.ttft, figures),
+      time_figure("TPOT, P90", "results.tpot_s.p90", seen.tpot, figures),
+      {"Output", significant_text(seen.output_tokens_per_s) + " tokens/s", output_range(figures)}};
   if (report.cost)
-    head.figures.push_back({"Cost", fmt::format("${:.3f}", report.cost->per_million_output), "",
-                            "per million output tokens"});
+    head.figures.push_back({"Cost", fmt::format("${:.3f}", report.cost->per_million_output),
+                            cost_range(figures), "per million output tokens"});
   return head;
 }
 
@@ -343,8 +382,8 @@ Answer serving_answer(const ServingReport& report) {
   };
   facts.add("Band",
             fmt::format("measured over forecast, 80 % of runs: {}, {}, {} (engine profile {})",
-                        range("TTFT", engine.ttft), range("TPOT", engine.tpot),
-                        range("throughput", engine.throughput), engine.name));
+                        range("TTFT", report.bands.ttft), range("TPOT", report.bands.tpot),
+                        range("throughput", report.bands.throughput), engine.name));
   answer.add("", std::move(facts));
   answer.add(warnings_section(report));
   return answer;

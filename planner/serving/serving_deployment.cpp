@@ -257,13 +257,18 @@ Seconds beyond_steps(const Deployment& deployment) {
 
 }  // namespace
 
-ServingModel serving_model(const ReadyServing& ready) {
-  FORETRAIN_REQUIRE(ready.reasons.empty());
-  const auto pool = [](const ReadyPool& from) {
+ServingModel serving_model(const ReadyServing& ready, double pace) {
+  FORETRAIN_REQUIRE(ready.reasons.empty() && pace > 0.0);
+  const auto timer = [pace](const ReadyPool& from) -> StepTimer {
+    if (pace == 1.0) return RoundTimer{from.deployment};
+    return [pace, timer = RoundTimer{from.deployment}](const ServingBatch& batch) {
+      return pace * timer(batch);
+    };
+  };
+  const auto pool = [&](const ReadyPool& from) {
     const Speculation& speculation = from.deployment.speculation;
-    return ServingPool{
-        from.deployment.layout.replicas, from.scheduler,          from.blocks,
-        speculation.tokens_per_step(),   1 + speculation.drafted, RoundTimer{from.deployment}};
+    return ServingPool{from.deployment.layout.replicas, from.scheduler,          from.blocks,
+                       speculation.tokens_per_step(),   1 + speculation.drafted, timer(from)};
   };
   ServingModel model;
   model.load = ready.plan.load;

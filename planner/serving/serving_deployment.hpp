@@ -38,8 +38,10 @@ struct ReadyServing {
 [[nodiscard]] ReadyServing ready_serving(const Scenario& scenario, const ServingPlan& plan,
                                          const Cluster& cluster);
 
-/// What the event model runs. @pre ready.reasons is empty
-[[nodiscard]] ServingModel serving_model(const ReadyServing& ready);
+/// What the event model runs.
+/// @param pace how many times as long as forecast every step takes
+/// @pre ready.reasons is empty
+[[nodiscard]] ServingModel serving_model(const ReadyServing& ready, double pace = 1.0);
 
 /// Tokens of a mean request, prompt and answer: the length that the capacity of caches is told for.
 [[nodiscard]] double mean_request(const RequestLoad& load);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -15,13 +16,13 @@ struct TimesRow {
   const char* label;
   const char* meaning;
   ServingTimes ServingSummary::*times;
-  ResidualBand EngineProfile::*band;  ///< null: none is known
+  ResidualBand ServingBands::*band;  ///< null: none is known
 };
 constexpr std::array kinds_of_time{
     TimesRow{"results.ttft_s", "TTFT", "From a request's submission to its first token.",
-             &ServingSummary::ttft, &EngineProfile::ttft},
+             &ServingSummary::ttft, &ServingBands::ttft},
     TimesRow{"results.tpot_s", "TPOT", "Time per token of an answer behind its first.",
-             &ServingSummary::tpot, &EngineProfile::tpot},
+             &ServingSummary::tpot, &ServingBands::tpot},
     TimesRow{"results.itl_s", "gap between tokens", "Gaps between tokens, one by one.",
              &ServingSummary::itl, nullptr},
     TimesRow{"results.queue_s", "wait", "From a request's submission to its first step.",
@@ -35,12 +36,29 @@ constexpr std::array<std::pair<const char*, double ServingTimes::*>, 5> percenti
      {"p95", &ServingTimes::p95},
      {"p99", &ServingTimes::p99}}};
 
-const EngineProfile& engine_of(const ServingReport& report) {
-  return report.ready.serve.deployment.engine;
+Banded banded(double value, const ResidualBand& band) {
+  return {value * std::min(1.0, band.low), value, value * std::max(1.0, band.high)};
 }
 
-Banded banded(double value, const ResidualBand& band) {
-  return {value * band.low, value, value * band.high};
+/// Of a rate that goes with the output.
+Banded rate_banded(const ServingReport& report, double rate) {
+  return rate_band(rate, report.bands, report.ends, report.summary);
+}
+
+/// Of what the output is divided into: dollars.
+Banded inverse_banded(const ServingReport& report, double value) {
+  const Banded rate = rate_banded(report, 1.0);
+  return {value / rate.high, value, value / rate.low};
+}
+
+Banded first_token_banded(const ServingReport& report, double ServingTimes::*percentile) {
+  const auto at = [percentile](const ServingSummary& summary) {
+    return FirstToken{summary.ttft.*percentile, summary.queue.*percentile};
+  };
+  const ServingEnds& ends = report.ends;
+  return ttft_band(at(report.summary), report.bands, ends,
+                   ends.slow ? at(ends.slow->summary) : FirstToken{},
+                   ends.fast ? at(ends.fast->summary) : FirstToken{});
 }
 
 void add_times(const TimesRow& kind, Rows& rows) {
@@ -52,9 +70,13 @@ void add_times(const TimesRow& kind, Rows& rows) {
       return report.summary.*times.*percentile;
     };
     row.get = value;
-    if (kind.band != nullptr)
+    if (kind.band == &ServingBands::ttft)
+      row.band = [percentile](const ServingReport& report) {
+        return first_token_banded(report, percentile);
+      };
+    else if (kind.band != nullptr)
       row.band = [value, band = kind.band](const ServingReport& report) {
-        return banded(value(report), engine_of(report).*band);
+        return banded(value(report), report.bands.*band);
       };
     rows.push_back(std::move(row));
   }
@@ -77,9 +99,7 @@ StudyRow<ServingReport> output_rate(bool per_gpu) {
            per_gpu ? "Tokens of answers per second and GPU." : "Tokens of answers per second.",
            simulated, true, true},
           rate,
-          [rate](const ServingReport& report) {
-            return banded(rate(report), engine_of(report).throughput);
-          }};
+          [rate](const ServingReport& report) { return rate_banded(report, rate(report)); }};
 }
 
 /// What ranks: a deployment that breaks its goals earns nothing by its tokens.
@@ -92,9 +112,7 @@ StudyRow<ServingReport> good_output_rate() {
            "all of them without goals.",
            "results.output_tokens_per_s_per_gpu x results.within_goals", true, true, true},
           rate,
-          [rate](const ServingReport& report) {
-            return banded(rate(report), engine_of(report).throughput);
-          }};
+          [rate](const ServingReport& report) { return rate_banded(report, rate(report)); }};
 }
 
 void add_rates(Rows& rows) {
@@ -102,12 +120,18 @@ void add_rates(Rows& rows) {
   rows.push_back(plain(summary, &ServingSummary::requests_per_s, "results.requests_per_s",
                        "requests/s", "Requests answered per second."));
   rows.back().more_is_better = true;
+  rows.back().band = [](const ServingReport& report) {
+    return rate_banded(report, report.summary.requests_per_s);
+  };
   rows.push_back(output_rate(false));
   rows.push_back(output_rate(true));
   rows.push_back(good_output_rate());
   rows.push_back(plain(summary, &ServingSummary::prompt_tokens_per_s, "results.prompt_tokens_per_s",
-                       "prompt tokens/s", "Tokens of prompts per second."));
+                       "prompt tokens/s", "Tokens of answered prompts per second."));
   rows.back().more_is_better = true;
+  rows.back().band = [](const ServingReport& report) {
+    return rate_banded(report, report.summary.prompt_tokens_per_s);
+  };
   rows.push_back(plain(summary, &ServingSummary::within_limits, "results.within_goals",
                        "share of requests that keep the goals",
                        "Share of requests that keep every goal, 0 to 1."));
@@ -177,7 +201,7 @@ Rows make_rows() {
   rows.push_back(plain(&ServingReport::summary, &ServingSummary::requests, "results.requests",
                        "requests", "Requests that were counted."));
   rows.push_back(plain(&ServingReport::sample, &ServingSample::submitted, "results.submitted",
-                       "submitted", "Requests that came while it was counted."));
+                       "submitted", "Requests that came, the warm-up included."));
   rows.push_back(plain(&ServingReport::sample, &ServingSample::rejected, "results.rejected",
                        "refused", "Requests that are larger than a replica's cache."));
   rows.push_back(plain(&ServingReport::sample, &ServingSample::counted_s, "results.counted_s",
@@ -193,6 +217,11 @@ Rows make_rows() {
   rows.push_back(cost_row(&ServingCost::per_million_tokens, "cost.usd_per_million_tokens",
                           "cost per million tokens",
                           "Dollars per million tokens of prompts and answers.", false));
+  for (auto row = rows.end() - 2; row != rows.end(); ++row)
+    row->band = [get = row->get](const ServingReport& report) {
+      const std::optional<double> dollars = get(report);
+      return dollars ? std::optional(inverse_banded(report, *dollars)) : std::nullopt;
+    };
   rows.push_back(
       {{"prompt_s", "one prompt alone", "One mean prompt on an idle replica.",
         "models/serving/README.md, \"Step\""},

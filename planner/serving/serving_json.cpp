@@ -51,6 +51,8 @@ Json goals_tree(const ServingReport& report) {
                     {"percentile", report.ready.plan.goals.percentile},
                     {"limit_s", goal.limit.value()},
                     {"reached_s", goal.reached.value()},
+                    {"low_s", number_or_null(goal.band.low)},
+                    {"high_s", number_or_null(goal.band.high)},
                     {"kept", goal.kept()}});
   return tree;
 }
@@ -110,6 +112,18 @@ void put_results(const ServingReport& report, bool counted, Json& tree) {
   tree["results"]["series"] = series_of(report.sample);
 }
 
+/// 10th to 90th percentile of every number that has them; a high end of null has no bound.
+Json ranges_of(const ServingReport& report) {
+  Json tree = Json::array();
+  if (report.ready.reasons.empty() && report.summary.requests > 0)
+    for (const StudyFigure& figure : figures_of(serving_rows(), report, true))
+      if (figure.band)
+        tree.push_back({{"path", figure.path},
+                        {"low", number_or_null(figure.band->low)},
+                        {"high", number_or_null(figure.band->high)}});
+  return tree;
+}
+
 }  // namespace
 
 std::string serving_json(const ServingReport& report) {
@@ -125,10 +139,7 @@ std::string serving_json(const ServingReport& report) {
       {"engine", engine.name},
       {"seed", ready.plan.seed},
       {"gpus", ready.gpus()},
-      {"verdict", !runs                          ? "infeasible"
-                  : report.summary.requests == 0 ? "nothing-counted"
-                  : report.keeps_goals()         ? "ok"
-                                                 : "misses-goals"},
+      {"verdict", name_of(report.verdict())},
       {"reasons", reasons_tree(ready.reasons)},
       {"serve", runs ? pool_tree(ready.serve) : layout_tree(ready.serve.deployment.layout)},
       {"prefill", nullptr}};
@@ -147,9 +158,11 @@ std::string serving_json(const ServingReport& report) {
   const auto band = [](const ResidualBand& range) -> Json {
     return {{"low", range.low}, {"high", range.high}};
   };
-  tree["band"] = {{"ttft", band(engine.ttft)},
-                  {"tpot", band(engine.tpot)},
-                  {"throughput", band(engine.throughput)}};
+  const ServingBands bands = serving_bands(ready.serve.deployment);
+  tree["band"] = {{"ttft", band(bands.ttft)},
+                  {"tpot", band(bands.tpot)},
+                  {"throughput", band(bands.throughput)}};
+  tree["ranges"] = ranges_of(report);
   return dump(tree);
 }
 

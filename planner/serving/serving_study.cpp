@@ -6,11 +6,17 @@
 #include <utility>
 
 #include "models/base/percentile.hpp"
+#include "planner/serving/internal/goal_times.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Of the counted requests, the time that the wanted share does not exceed.
+using internal::queue_of;
+using internal::tpot_of;
+using internal::ttft_of;
+
+}  // namespace
+
 Seconds reached(const ServingSample& sample, double percentile,
                 double (*value)(const ServedRequest&)) {
   std::vector<float> values;
@@ -22,15 +28,16 @@ Seconds reached(const ServingSample& sample, double percentile,
   return Seconds{percentile_of(values, percentile / 100.0)};
 }
 
+namespace {
+
 std::vector<GoalVerdict> verdicts(const ServingGoals& goals, const ServingSample& sample) {
   std::vector<GoalVerdict> result;
   const auto judge = [&](const char* name, const std::optional<Seconds>& limit,
                          double (*value)(const ServedRequest&)) {
     if (limit) result.push_back({name, *limit, reached(sample, goals.percentile, value)});
   };
-  judge("ttft", goals.ttft,
-        [](const ServedRequest& request) { return request.first_token - request.submitted; });
-  judge("tpot", goals.tpot, [](const ServedRequest& request) { return request.per_token(); });
+  judge("ttft", goals.ttft, ttft_of);
+  judge("tpot", goals.tpot, tpot_of);
   return result;
 }
 
@@ -63,14 +70,67 @@ Seconds prompt_example(const ReadyServing& ready) {
   return time;
 }
 
+Banded tpot_band(double tpot, const ServingBands& bands) {
+  return {tpot * std::min(1.0, bands.tpot.low), tpot, tpot * std::max(1.0, bands.tpot.high)};
+}
+
+void set_goal_bands(ServingReport& report) {
+  const auto end = [](const std::optional<ServingEnd>& at) {
+    return at ? FirstToken{at->ttft.value(), at->queue.value()} : FirstToken{};
+  };
+  for (GoalVerdict& goal : report.goals) {
+    const double value = goal.reached.value();
+    const double percentile = report.ready.plan.goals.percentile;
+    const FirstToken forecast{value, reached(report.sample, percentile, queue_of).value()};
+    goal.band = goal.name == "ttft" ? ttft_band(forecast, report.bands, report.ends,
+                                                end(report.ends.slow), end(report.ends.fast))
+                                    : tpot_band(value, report.bands);
+  }
+}
+
+/// The forecast alone.
+ServingReport forecast_of(const Scenario& scenario, const ReadyServing& ready,
+                          const std::atomic<bool>* stop) {
+  ServingReport report;
+  report.name = scenario.job.name;
+  report.model = scenario.job.model.name;
+  report.machine = scenario.job.cluster.host.title;
+  report.device = scenario.job.cluster.host.device.name;
+  report.ready = ready;
+  if (!ready.reasons.empty()) return report;
+  report.bands = serving_bands(ready.serve.deployment);
+  report.sample = simulate_serving(serving_model(ready), {60, stop});
+  report.stopped = !report.sample.complete;
+  report.summary = summary_of(report.sample, {ready.plan.goals.ttft, ready.plan.goals.tpot});
+  report.goals = verdicts(ready.plan.goals, report.sample);
+  report.cost = serving_cost(scenario, report.mean_gpus(), report.summary.output_tokens_per_s,
+                             report.summary.prompt_tokens_per_s);
+  report.decode = decode_example(ready, report.sample);
+  report.prompt = prompt_example(ready);
+  set_goal_bands(report);
+  return report;
+}
+
 }  // namespace
 
-bool ServingReport::keeps_goals() const {
-  return ready.reasons.empty() && summary.requests > 0 && !summary.overloaded &&
-         sample.rejected == 0 &&
-         std::all_of(goals.begin(), goals.end(),
-                     [](const GoalVerdict& goal) { return goal.kept(); });
+ServingVerdict ServingReport::verdict() const {
+  const auto all = [&](const auto& keeps) {
+    return std::all_of(goals.begin(), goals.end(), keeps);
+  };
+  const auto by_low = [](const GoalVerdict& goal) { return goal.band.low <= goal.limit.value(); };
+  const auto by_high = [](const GoalVerdict& goal) { return goal.band.high <= goal.limit.value(); };
+  if (!ready.reasons.empty()) return ServingVerdict::infeasible;
+  if (summary.requests == 0) return ServingVerdict::nothing_counted;
+  if (sample.rejected > 0) return ServingVerdict::refuses_requests;
+  if (summary.overloaded)
+    return ends.fast && !ends.fast->summary.overloaded ? ServingVerdict::likely_overloaded
+                                                       : ServingVerdict::overloaded;
+  if (!all([](const GoalVerdict& goal) { return goal.kept(); }))
+    return all(by_low) ? ServingVerdict::likely_misses : ServingVerdict::misses_goals;
+  return ends.unbounded || !all(by_high) ? ServingVerdict::at_risk : ServingVerdict::ok;
 }
+
+bool ServingReport::keeps_goals() const { return verdict() <= ServingVerdict::at_risk; }
 
 double ServingReport::mean_gpus() const {
   if (!ready.plan.autoscaling.on()) return ready.gpus();
@@ -87,27 +147,16 @@ std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, d
 }
 
 ServingReport study_serving(const Scenario& scenario, const std::atomic<bool>* stop) {
-  return study_serving(scenario, ready_serving(scenario), stop);
+  ServingReport report = forecast_of(scenario, ready_serving(scenario), stop);
+  if (!report.ready.reasons.empty() || report.stopped) return report;
+  report.ends = serving_ends(report.ready, report.summary, report.keeps_goals(), stop);
+  set_goal_bands(report);
+  return report;
 }
 
 ServingReport study_serving(const Scenario& scenario, const ReadyServing& ready,
                             const std::atomic<bool>* stop) {
-  ServingReport report;
-  report.name = scenario.job.name;
-  report.model = scenario.job.model.name;
-  report.machine = scenario.job.cluster.host.title;
-  report.device = scenario.job.cluster.host.device.name;
-  report.ready = ready;
-  if (!ready.reasons.empty()) return report;
-  report.sample = simulate_serving(serving_model(ready), {60, stop});
-  report.stopped = !report.sample.complete;
-  report.summary = summary_of(report.sample, {ready.plan.goals.ttft, ready.plan.goals.tpot});
-  report.goals = verdicts(ready.plan.goals, report.sample);
-  report.cost = serving_cost(scenario, report.mean_gpus(), report.summary.output_tokens_per_s,
-                             report.summary.prompt_tokens_per_s);
-  report.decode = decode_example(ready, report.sample);
-  report.prompt = prompt_example(ready);
-  return report;
+  return forecast_of(scenario, ready, stop);
 }
 
 }  // namespace foretrain

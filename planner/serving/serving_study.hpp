@@ -9,6 +9,7 @@
 
 #include "planner/answer/answer.hpp"
 #include "planner/answer/study.hpp"
+#include "planner/serving/serving_bands.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "sim/serving/serving_summary.hpp"
 
@@ -19,8 +20,31 @@ struct GoalVerdict {
   std::string name;  ///< "ttft" or "tpot"
   Seconds limit{};
   Seconds reached{};  ///< at the percentile of the goals
+  Banded band{};      ///< seconds
   [[nodiscard]] bool kept() const { return reached <= limit; }
 };
+
+/// What an answer says of a deployment, decided once from the forecast and both ends of its band.
+enum class ServingVerdict {
+  ok,                 ///< both ends keep up and keep the goals
+  at_risk,            ///< the forecast does, the slow end does not
+  likely_misses,      ///< the forecast misses a goal, the fast end keeps all
+  likely_overloaded,  ///< the forecast does not keep up, the fast end does
+  misses_goals,
+  overloaded,        ///< more comes than is served
+  refuses_requests,  ///< larger than the cache of a replica
+  nothing_counted,
+  infeasible
+};
+FORETRAIN_ENUM_NAMES(ServingVerdict, {ServingVerdict::ok, "ok"},
+                     {ServingVerdict::at_risk, "at-risk"},
+                     {ServingVerdict::likely_misses, "likely-misses-goals"},
+                     {ServingVerdict::likely_overloaded, "likely-overloaded"},
+                     {ServingVerdict::misses_goals, "misses-goals"},
+                     {ServingVerdict::overloaded, "overloaded"},
+                     {ServingVerdict::refuses_requests, "refuses-requests"},
+                     {ServingVerdict::nothing_counted, "nothing-counted"},
+                     {ServingVerdict::infeasible, "infeasible"});
 
 /// What it costs, where the scenario has a price.
 struct ServingCost {
@@ -47,16 +71,21 @@ struct ServingReport {
   ServingSample sample;  ///< this and what follows only where ready.reasons is empty
   ServingSummary summary;
   std::vector<GoalVerdict> goals;
+  ServingBands bands;
+  ServingEnds ends;  ///< only where both ends were asked for
   std::optional<ServingCost> cost;
   ServingStepExample decode;  ///< with the mean number of sequences
   Seconds prompt{};           ///< one mean prompt alone
 
+  [[nodiscard]] ServingVerdict verdict() const;
+  /// The forecast itself, whatever its band.
   [[nodiscard]] bool keeps_goals() const;
   /// GPUs of the replicas that are there, on average where these come and go.
   [[nodiscard]] double mean_gpus() const;
 };
 
-/// Simulates the scenario, or another plan on another machine.
+/// Simulates the scenario with both ends of its band, or another plan on another machine, of which
+/// searches look at the forecast alone.
 /// @pre scenario.serving and scenario.engine
 /// @throws TooLarge
 [[nodiscard]] ServingReport study_serving(const Scenario& scenario,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -29,16 +31,87 @@ std::optional<ProcureBand> band_of_cost(const std::optional<double>& low,
   return ProcureBand{*low, *middle, *high};
 }
 
+/// The multiple of `of` that is nearest.
+int nearest_multiple(int batch, int of) {
+  return std::max(1, static_cast<int>(std::lround(static_cast<double>(batch) / of))) * of;
+}
+
+/// Batches within 5 % that more of the machine's GPUs divide than the asked one, nearest first.
+std::vector<int> near_batches(int batch, int gpus) {
+  constexpr double few = 0.05;
+  constexpr std::size_t most = 8;
+  std::set<std::pair<int, int>> found;  // distance, batch
+  for (int ranks = 2; ranks <= gpus; ++ranks) {
+    if (gpus % ranks != 0 || batch % ranks == 0) continue;
+    const int near = nearest_multiple(batch, ranks);
+    const int distance = std::abs(near - batch);
+    if (distance > 0 && distance <= few * batch) found.emplace(distance, near);
+  }
+  std::vector<int> batches;
+  for (const auto& [distance, near] : found)
+    if (batches.size() < most) batches.push_back(near);
+  return batches;
+}
+
+double time_per_sequence(const Scenario& scenario) {
+  const Prediction forecast = closed_form(scenario.job);
+  return forecast.step ? forecast.step->time.value() / scenario.job.training.global_batch
+                       : std::numeric_limits<double>::infinity();
+}
+
+/// The best plan with another batch, which is then among its settings.
+std::optional<BestPlan> best_with(const Scenario& asked, int batch, const ProcureOptions& options) {
+  Scenario scenario = asked;
+  scenario.job.training.global_batch = batch;
+  auto best = best_plan(scenario, options.by, options.threads, options.limits, options.stop);
+  if (best && batch != asked.job.training.global_batch)
+    best->settings.push_back("training.global_batch=" + std::to_string(batch));
+  return best;
+}
+
+/// The best plan, its batch moved where that pays.
+std::optional<BestPlan> searched(const Scenario& asked, const ProcureOptions& options,
+                                 ProcureCell& cell) {
+  constexpr double pays = 0.98;
+  constexpr double far = 0.25;
+  constexpr double much = 0.95;
+  const int batch = asked.job.training.global_batch;
+  const int gpus = asked.job.cluster.gpus();
+  std::optional<BestPlan> best = best_with(asked, batch, options);
+  double least = best ? time_per_sequence(best->scenario) : std::numeric_limits<double>::infinity();
+  double limit = pays * least;
+  for (const int near : near_batches(batch, gpus)) {
+    auto moved = best_with(asked, near, options);
+    if (!moved) continue;
+    const double time = time_per_sequence(moved->scenario);
+    if (time > limit || !(time < least)) continue;
+    best = std::move(moved);
+    least = limit = time;
+  }
+  const int whole = nearest_multiple(batch, gpus);
+  if (best && whole != batch && std::abs(whole - batch) <= far * batch)
+    if (const auto divided = best_with(asked, whole, options)) {
+      const double time = time_per_sequence(divided->scenario) / least;
+      if (time < much) {
+        cell.divided_batch = whole;
+        cell.divided_time = time;
+      }
+    }
+  return best;
+}
+
 ProcureCell cell_of(const Scenario& asked, const ProcureOptions& options) {
   ProcureCell cell;
   Scenario scenario = asked;
+  cell.asked_batch = cell.batch = asked.job.training.global_batch;
   if (options.search) {
-    auto best = best_plan(asked, options.by, options.threads, options.limits, options.stop);
+    auto best = searched(asked, options, cell);
     if (!best) {
       cell.why = options.limits.default_room() ? "no plan fits with room to spare" : "no plan fits";
       return cell;
     }
     scenario = std::move(best->scenario);
+    cell.batch = scenario.job.training.global_batch;
     cell.settings = std::move(best->settings);
   }
   const Prediction forecast = closed_form(scenario.job);
@@ -76,9 +149,10 @@ std::optional<T> sum_of(const std::vector<ProcureCell>& cells, Member member) {
 }
 
 double sum_of_steps(const ProcureCluster& cluster) {
-  return std::accumulate(
-      cluster.cells.begin(), cluster.cells.end(), 0.0,
-      [](double sum, const ProcureCell& cell) { return sum + cell.step.value(); });
+  return std::accumulate(cluster.cells.begin(), cluster.cells.end(), 0.0,
+                         [](double sum, const ProcureCell& cell) {
+                           return sum + cell.step.value() * cell.asked_batch / cell.batch;
+                         });
 }
 
 /// Percentiles of the time of all workloads, weighted by how long each takes.
@@ -174,6 +248,33 @@ std::optional<std::vector<std::size_t>> ties_with_first(const Procurement& resul
   return ties;
 }
 
+std::vector<std::string> offer_names(const Procurement& result) {
+  std::vector<std::string> names;
+  for (const ProcureCluster& cluster : result.clusters) names.push_back(cluster.name);
+  if (names.size() < 2) return names;
+  std::size_t same = names.front().size();
+  for (const std::string& name : names)
+    same = std::min(
+        same, static_cast<std::size_t>(std::mismatch(name.begin(), name.end(),
+                                                     names.front().begin(), names.front().end())
+                                           .first -
+                                       name.begin()));
+  // Whole words, and something of each is left.
+  const std::size_t cut =
+      same == 0 ? names.front().npos : names.front().find_last_of("-_ ", same - 1);
+  if (cut == names.front().npos) return names;
+  const auto ends = [&](const std::string& name) { return name.size() <= cut + 1; };
+  if (std::any_of(names.begin(), names.end(), ends)) return names;
+  for (std::string& name : names) name.erase(0, cut + 1);
+  return names;
+}
+
+std::optional<double> break_even(const ProcureCluster& cluster, const ProcureCluster& other) {
+  if (!cluster.price_usd || !other.price_usd || !cluster.usd_per_gpu_hour) return std::nullopt;
+  if (*cluster.price_usd <= 0.0 || *other.price_usd <= 0.0) return std::nullopt;
+  return *cluster.usd_per_gpu_hour * *other.price_usd / *cluster.price_usd;
+}
+
 Scenario workload_on(const Scenario& workload, const Scenario& cluster) {
   Scenario scenario = workload;
   Job& job = scenario.job;
@@ -213,6 +314,9 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
                              1.0,
                              1.0,
                              cluster.job.device_profile.provenance.trust};
+    if (const auto& price = cluster.job.operations.price_per_gpu)
+      candidate.usd_per_gpu_hour = price->value() * 3600.0;
+    candidate.prices_as_of = cluster.job.operations.prices_as_of;
     for (const Scenario& workload : workloads) {
       const Scenario placed = workload_on(workload, cluster);
       candidate.cells.push_back(cell_of(placed, options));

@@ -27,6 +27,12 @@ struct ProcureCell {
   std::string plan;                   ///< in short words; empty where none runs
   std::vector<std::string> settings;  ///< of the plan, where it was searched
   std::string why;                    ///< that nothing runs; empty: it runs
+  int batch = 0;                      ///< sequences of a step
+  int asked_batch = 0;                ///< the workload's; a search may move it by a few percent
+  /// Of a search: a batch further away that all GPUs divide, and its time per token over this
+  /// plan's; nothing where it is not much faster.
+  std::optional<int> divided_batch{};
+  double divided_time = 1.0;
   Seconds step;
   Seconds step_low;  ///< 10th percentile
   Seconds step_high;
@@ -60,6 +66,8 @@ struct ProcureCluster {
   double low = 1.0;
   double high = 1.0;
   Trust evidence = Trust::measured;  ///< of its kernels
+  std::optional<double> usd_per_gpu_hour{};
+  std::optional<std::string> prices_as_of{};
 
   [[nodiscard]] bool runs() const;  ///< all workloads
 };
@@ -80,7 +88,9 @@ struct Procurement {
 
 struct ProcureOptions {
   RankBy by = RankBy::time;
-  bool search = false;  ///< the best plan of each cell instead of the workload's own
+  /// The best plan of each cell instead of the workload's own; the batch moves by 5 % at most where
+  /// the machine does not divide it and that is at least 2 % faster per token.
+  bool search = false;
   int threads = 2;
   SearchLimits limits{};                    ///< of the plans that are searched
   const std::atomic<bool>* stop = nullptr;  ///< set from outside: ranks what is done by then
@@ -96,13 +106,22 @@ struct ProcureOptions {
                                   const ProcureOptions& options = {});
 
 [[nodiscard]] ProcureMeasure measure_of(const Procurement& result);
-/// Seconds of a step of each workload, days, GPU-hours, USD or kWh; nothing where it is not known.
+/// Seconds of the asked sequences of a step of each workload, days, GPU-hours, USD or kWh; nothing
+/// where it is not known.
 [[nodiscard]] std::optional<ProcureBand> band_of(ProcureMeasure measure,
                                                  const ProcureCluster& cluster);
 /// Clusters of the ranking that the first is not ahead of for sure, by contest(); nothing where
 /// less than two bands are known.
 [[nodiscard]] std::optional<std::vector<std::size_t>> ties_with_first(const Procurement& result,
                                                                       ProcureMeasure measure);
+
+/// What tells candidates apart: their names less the words that all begin with.
+[[nodiscard]] std::vector<std::string> offer_names(const Procurement& result);
+
+/// The price per GPU-hour at which `cluster` costs as much as `other` does at its own; nothing
+/// where one costs nothing or is not known.
+[[nodiscard]] std::optional<double> break_even(const ProcureCluster& cluster,
+                                               const ProcureCluster& other);
 
 [[nodiscard]] Answer procure_answer(const Procurement& result);
 /// Schema procure/1: planner/README.md, "Output".

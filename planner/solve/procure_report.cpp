@@ -26,7 +26,15 @@ std::string hours_text(const std::optional<double>& hours) {
   return hours ? count_text(*hours) : "-";
 }
 
+/// The batch where it is not the asked one.
+std::string plan_of(const ProcureCell& cell) {
+  if (cell.batch == cell.asked_batch) return cell.plan;
+  return fmt::format("{}, batch {} (asked {})", cell.plan, with_thousands(cell.batch),
+                     with_thousands(cell.asked_batch));
+}
+
 AnswerTable workload_table(const Procurement& result, std::size_t workload) {
+  const std::vector<std::string> names = offer_names(result);
   AnswerTable table{{words_column("cluster", 26), number_column("GPUs"), number_column("step s"),
                      number_column("MFU %"), number_column("days"), number_column("cost"),
                      words_column("plan")}};
@@ -34,10 +42,10 @@ AnswerTable workload_table(const Procurement& result, std::size_t workload) {
     const ProcureCluster& cluster = result.clusters[i];
     const ProcureCell& cell = cluster.cells[workload];
     const bool runs = cell.why.empty();
-    table.add({cluster.name, with_thousands(cluster.gpus),
+    table.add({names[i], with_thousands(cluster.gpus),
                runs ? significant_text(cell.step.value()) : "-",
                runs ? fixed_text(100.0 * cell.mfu, 1) : "-", days_text(cell.run),
-               money_text(cell.price_usd), runs ? cell.plan : cell.why});
+               money_text(cell.price_usd), runs ? plan_of(cell) : cell.why});
   }
   return table;
 }
@@ -46,10 +54,11 @@ AnswerTable totals_table(const Procurement& result) {
   AnswerTable table{{number_column("#"), words_column("cluster", 26), number_column("GPUs"),
                      words_column("device"), number_column("days"), number_column("GPU-hours"),
                      number_column("cost")}};
+  const std::vector<std::string> names = offer_names(result);
   int place = 0;
   for (const std::size_t i : result.ranking) {
     const ProcureCluster& cluster = result.clusters[i];
-    table.add({std::to_string(++place), cluster.name, with_thousands(cluster.gpus), cluster.device,
+    table.add({std::to_string(++place), names[i], with_thousands(cluster.gpus), cluster.device,
                days_text(cluster.run), hours_text(cluster.gpu_hours),
                money_text(cluster.price_usd)});
   }
@@ -80,6 +89,7 @@ AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
   const auto number = [timed](double value) {
     return timed ? significant_text(value) : count_text(value);
   };
+  const std::vector<std::string> names = offer_names(result);
   double most = 0.0;
   for (const ProcureCluster& cluster : result.clusters)
     if (const auto band = band_of(measure, cluster)) most = std::max(most, band->high);
@@ -95,18 +105,67 @@ AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
     // Of energy the band alone: what the forecast counts of it differs from cluster to cluster.
     bar.mark = energy ? -1.0 : band->middle / most;
     bar.columns = 18;
-    table.add({cluster.name, number(band->low), energy ? "to" : number(band->middle),
+    table.add({names[i], number(band->low), energy ? "to" : number(band->middle),
                number(band->high), bar, std::string(name_of(cluster.evidence))});
   }
   section.blocks.emplace_back(std::move(table));
   if (const auto ties = ties_with_first(result, measure)) {
-    std::string names;
-    for (const std::size_t i : *ties)
-      names += (names.empty() ? "" : ", ") + result.clusters[i].name;
+    std::string tied;
+    for (const std::size_t i : *ties) tied += (tied.empty() ? "" : ", ") + names[i];
     section.blocks.emplace_back(
-        AnswerLine{names.empty() ? "The first is ahead of each other one, at least 90 % sure."
-                                 : fmt::format("The first and {} are a tie.", names)});
+        AnswerLine{tied.empty() ? "The first is ahead of each other one, at least 90 % sure."
+                                : fmt::format("The first and {} are a tie.", tied)});
   }
+  return section;
+}
+
+std::string price_words(const ProcureCluster& cluster) {
+  if (!cluster.usd_per_gpu_hour) return "-";
+  return fmt::format("${:.2f}", *cluster.usd_per_gpu_hour);
+}
+
+/// Prices, and for every pair the one that would turn its order.
+AnswerSection prices_section(const Procurement& result) {
+  AnswerSection section{"Prices per GPU-hour, and where the order turns"};
+  const std::vector<std::string> names = offer_names(result);
+  AnswerTable table{{words_column("cluster", 26), number_column("price"), words_column("as of"),
+                     number_column("break-even"), words_column("with")}};
+  for (auto at = result.ranking.begin(); at != result.ranking.end(); ++at) {
+    const ProcureCluster& cluster = result.clusters[*at];
+    bool first = true;
+    const auto add = [&](const std::string& price, const std::string& with) {
+      table.add({first ? names[*at] : "", first ? price_words(cluster) : "",
+                 first ? cluster.prices_as_of.value_or("not said") : "", price, with});
+      first = false;
+    };
+    for (auto other = result.ranking.begin(); other != at; ++other)
+      if (const auto price = break_even(cluster, result.clusters[*other]))
+        add(fmt::format("${:.2f}", *price), names[*other]);
+    if (first) add("-", "");
+  }
+  section.blocks.emplace_back(std::move(table));
+  return section;
+}
+
+/// What a batch costs that the machine does not divide.
+AnswerSection batches_section(const Procurement& result) {
+  AnswerSection section{"Batches"};
+  const std::vector<std::string> names = offer_names(result);
+  for (const std::size_t i : result.ranking)
+    for (std::size_t w = 0; w < result.workloads.size(); ++w) {
+      const ProcureCell& cell = result.clusters[i].cells[w];
+      if (cell.batch != cell.asked_batch)
+        section.blocks.emplace_back(AnswerLine{
+            fmt::format("batch {} in place of {} of {}: {} GPUs share it without a rest.",
+                        with_thousands(cell.batch), with_thousands(cell.asked_batch),
+                        result.workloads[w], with_thousands(result.clusters[i].gpus)),
+            names[i] + ": "});
+      if (cell.divided_batch)
+        section.blocks.emplace_back(AnswerLine{
+            fmt::format("a batch of {} would take {} less time and money per token.",
+                        with_thousands(*cell.divided_batch), percent_text(1.0 - cell.divided_time)),
+            names[i] + ": "});
+    }
   return section;
 }
 
@@ -126,6 +185,10 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"why", runs ? Json(nullptr) : Json(cell.why)},
           {"plan", runs ? Json(cell.plan) : Json(nullptr)},
           {"set", cell.settings},
+          {"global_batch", cell.batch},
+          {"asked_global_batch", cell.asked_batch},
+          {"divided_global_batch", cell.divided_batch ? Json(*cell.divided_batch) : Json(nullptr)},
+          {"divided_time_per_token", cell.divided_batch ? Json(cell.divided_time) : Json(nullptr)},
           {"step_s", known(cell.step.value())},
           {"step_low_s", known(cell.step_low.value())},
           {"step_high_s", known(cell.step_high.value())},
@@ -145,7 +208,8 @@ std::string counted(std::size_t count, const char* what) {
 }
 
 std::string lead_words(const Procurement& result, const std::vector<std::size_t>& ties) {
-  const std::string& first = result.clusters[result.ranking.front()].name;
+  const std::vector<std::string> names = offer_names(result);
+  const std::string& first = names[result.ranking.front()];
   const auto others = static_cast<std::size_t>(
       std::count_if(result.clusters.begin(), result.clusters.end(),
                     [](const ProcureCluster& cluster) { return cluster.runs(); }) -
@@ -153,17 +217,18 @@ std::string lead_words(const Procurement& result, const std::vector<std::size_t>
   if (others == 0) return fmt::format("{} alone runs all workloads.", first);
   if (ties.size() == 1)
     return fmt::format("{} has the best forecast, and {} is a tie with it.", first,
-                       result.clusters[ties.front()].name);
+                       names[ties.front()]);
   if (!ties.empty())
     return fmt::format("{} has the best forecast, and {} are a tie with it.", first,
                        counted(ties.size(), "other cluster"));
   return fmt::format("{} is ahead of {}.", first,
-                     others == 1 ? result.clusters[result.ranking[1]].name : "all others");
+                     others == 1 ? names[result.ranking[1]] : "all others");
 }
 
 /// By what the ranking is by; the other of time and money beside it.
-HeadFigure figure_of(const ProcureCluster& cluster, ProcureMeasure measure) {
-  HeadFigure figure{cluster.name, "does not run"};
+HeadFigure figure_of(const ProcureCluster& cluster, const std::string& name,
+                     ProcureMeasure measure) {
+  HeadFigure figure{name, "does not run"};
   if (!cluster.runs()) return figure;
   const auto text = [measure](double value) {
     switch (measure) {
@@ -205,14 +270,15 @@ AnswerHead procure_head(const Procurement& result) {
     head.sentence = "No cluster runs all workloads.";
     return head;
   }
-  const ProcureCluster& first = result.clusters[result.ranking.front()];
   const auto ties = ties_with_first(result, measure_of(result));
   const bool tie = ties && !ties->empty();
-  head.words = tie ? "TIE" : first.name;
+  const std::vector<std::string> names = offer_names(result);
+  head.words = tie ? "TIE" : names[result.ranking.front()];
   head.sentence = lead_words(result, ties.value_or(std::vector<std::size_t>{}));
   const ProcureMeasure measure = measure_of(result);
   for (std::size_t i = 0; i < std::min<std::size_t>(4, result.ranking.size()); ++i)
-    head.figures.push_back(figure_of(result.clusters[result.ranking[i]], measure));
+    head.figures.push_back(
+        figure_of(result.clusters[result.ranking[i]], names[result.ranking[i]], measure));
   return head;
 }
 
@@ -229,12 +295,18 @@ Answer procure_answer(const Procurement& result) {
   answer.add(fmt::format("All workloads one after the other, by {}", name_of(result.by)),
              totals_table(result));
   answer.add(bands_section(result, measure));
+  const bool priced = std::any_of(
+      result.clusters.begin(), result.clusters.end(),
+      [](const ProcureCluster& cluster) { return cluster.usd_per_gpu_hour.has_value(); });
+  if (priced) answer.add(prices_section(result));
+  answer.add(batches_section(result));
   if (measure != ProcureMeasure::energy) answer.add(bands_section(result, ProcureMeasure::energy));
   for (std::size_t i = 0; i < result.workloads.size(); ++i)
     answer.add(result.workloads[i], workload_table(result, i));
   answer.add("", AnswerLine{result.searched
                                 ? "Each with the best plan of the default axes that leaves enough "
-                                  "memory free, closed form."
+                                  "memory free, closed form; a batch that the GPUs do not divide "
+                                  "moves by 5 % at most. Time and cost are of the same tokens."
                                 : "Each with the workload's own plan, data ranks as the machine "
                                   "leaves, closed form; --search takes the best plan of each."});
   AnswerSection left{"Not compared"};
@@ -255,20 +327,23 @@ std::string procure_json(const Procurement& result) {
     Json cells = Json::array();
     for (std::size_t i = 0; i < cluster.cells.size(); ++i)
       cells.push_back(cell_tree(result.workloads[i], cluster.cells[i]));
-    clusters.push_back({{"name", cluster.name},
-                        {"gpus", cluster.gpus},
-                        {"device", cluster.device},
-                        {"run_s", optional_number(cluster.run)},
-                        {"gpu_hours", number_or_null(cluster.gpu_hours)},
-                        {"price_usd", number_or_null(cluster.price_usd)},
-                        {"price_low_usd", end_of(cluster.price_band, &ProcureBand::low)},
-                        {"price_high_usd", end_of(cluster.price_band, &ProcureBand::high)},
-                        {"energy_low_kwh", end_of(cluster.energy_kwh, &ProcureBand::low)},
-                        {"energy_high_kwh", end_of(cluster.energy_kwh, &ProcureBand::high)},
-                        {"low", cluster.runs() ? Json(cluster.low) : Json(nullptr)},
-                        {"high", cluster.runs() ? Json(cluster.high) : Json(nullptr)},
-                        {"evidence", name_of(cluster.evidence)},
-                        {"workloads", std::move(cells)}});
+    clusters.push_back(
+        {{"name", cluster.name},
+         {"gpus", cluster.gpus},
+         {"device", cluster.device},
+         {"run_s", optional_number(cluster.run)},
+         {"gpu_hours", number_or_null(cluster.gpu_hours)},
+         {"usd_per_gpu_hour", number_or_null(cluster.usd_per_gpu_hour)},
+         {"prices_as_of", cluster.prices_as_of ? Json(*cluster.prices_as_of) : Json(nullptr)},
+         {"price_usd", number_or_null(cluster.price_usd)},
+         {"price_low_usd", end_of(cluster.price_band, &ProcureBand::low)},
+         {"price_high_usd", end_of(cluster.price_band, &ProcureBand::high)},
+         {"energy_low_kwh", end_of(cluster.energy_kwh, &ProcureBand::low)},
+         {"energy_high_kwh", end_of(cluster.energy_kwh, &ProcureBand::high)},
+         {"low", cluster.runs() ? Json(cluster.low) : Json(nullptr)},
+         {"high", cluster.runs() ? Json(cluster.high) : Json(nullptr)},
+         {"evidence", name_of(cluster.evidence)},
+         {"workloads", std::move(cells)}});
   }
   Json ranking = Json::array();
   for (const std::size_t i : result.ranking) ranking.push_back(result.clusters[i].name);
@@ -289,7 +364,8 @@ std::string procure_json(const Procurement& result) {
 
 std::string procure_csv(const Procurement& result) {
   std::string text =
-      "cluster,gpus,device,workload,feasible,why,plan,set,step_s,step_low_s,step_high_s,mfu,tokens_"
+      "cluster,gpus,device,workload,feasible,why,plan,set,global_batch,asked_global_batch,"
+      "divided_global_batch,divided_time_per_token,step_s,step_low_s,step_high_s,mfu,tokens_"
       "per_s,run_s,gpu_hours,"
       "price_usd,price_low_usd,price_high_usd,energy_low_kwh,energy_high_kwh\r\n";
   for (const ProcureCluster& cluster : result.clusters)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
+#include "planner/text/cannot_run.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
 #include "planner/text/usage_error.hpp"
@@ -66,7 +67,7 @@ void require_runs(const Scenario& scenario, bool memory) {
   const Prediction forecast = closed_form(scenario.job);
   for (const Infeasible& reason : forecast.reasons)
     if (memory || reason.rule != "out-of-memory")
-      throw UsageError(
+      throw CannotRun(
           fmt::format("{}: the plan cannot run: {}", scenario.job.name, reason.message));
 }
 

@@ -51,6 +51,19 @@ AnswerSection loss_section(const StepLosses& all, const StepLoss& loss) {
   return section;
 }
 
+/// The lever that shortens the step most; none where nothing shortens it by what a measurement of
+/// two runs would tell.
+const Lever* best_lever(const StepLosses& all) {
+  constexpr double noticed = 0.99;
+  const auto change = [](const Lever& lever) { return lever.step_after / lever.step_before; };
+  const Lever* best = nullptr;
+  for (const StepLoss& loss : all.losses)
+    if (loss.lever && change(*loss.lever) <= noticed &&
+        (best == nullptr || change(*loss.lever) < change(*best)))
+      best = &*loss.lever;
+  return best;
+}
+
 /// The largest losses, and the lever that shortens the step most.
 AnswerHead losses_head(const Report& report, const StepLosses& all, const std::string& source) {
   AnswerHead head;
@@ -68,17 +81,17 @@ AnswerHead losses_head(const Report& report, const StepLosses& all, const std::s
   std::stable_sort(largest.begin(), largest.end(),
                    [](const StepLoss* a, const StepLoss* b) { return a->time > b->time; });
   largest.resize(std::min<std::size_t>(largest.size(), 3));
-  const Lever* best = nullptr;
-  for (const StepLoss& loss : all.losses)
-    if (loss.lever && (best == nullptr || loss.lever->step_after < best->step_after))
-      best = &*loss.lever;
+  const Lever* best = best_lever(all);
   head.figures.push_back({"step", seconds_text(all.step)});
   for (const StepLoss* loss : largest)
     head.figures.push_back({loss->label, seconds_text(loss->time), "",
                             percent_text(loss->time / all.step) + " of the step"});
+  if (all.feasible && best == nullptr)
+    head.sentence += " No setting we tried shortens it by 1 % or more.";
   if (all.feasible && best != nullptr) {
-    head.sentence += fmt::format(" The setting that shortens it most: {}, to {}.",
-                                 set_words(best->settings), seconds_text(best->step_after));
+    head.sentence += fmt::format(" The setting that shortens it most: {}, from {} to {}.",
+                                 set_words(best->settings), seconds_text(best->step_before),
+                                 seconds_text(best->step_after));
     if (!source.empty())
       head.next = fmt::format("foretrain simulate {} {}", source, set_words(best->settings));
   } else if (!source.empty()) {

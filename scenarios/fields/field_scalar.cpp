@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/yaml/nearest.hpp"
+#include "scenarios/yaml/plausible_range.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
@@ -22,19 +23,23 @@ std::string in_field_units(const Field& field, double value) {
 /// What is wrong with a number's size; empty when it is in range.
 std::string range_error(const Field& field, double value) {
   const bool whole = field.kind == FieldKind::integer || field.kind == FieldKind::integer_list;
-  const auto max = field.max || !whole ? field.max : std::optional<double>{largest_int};
-  const auto min = field.min || !whole ? field.min : std::optional<double>{-largest_int};
-  const bool low = min && (value < *min || (field.above_min && value == *min));
-  const bool high = max && value > *max;
+  const PlausibleRange plausible = plausible_range(field.dimension);
+  const double max = field.max.value_or(whole ? largest_int : plausible.most);
+  const double min = field.min.value_or(whole ? -largest_int : -plausible.most);
+  const bool low = value < min || (field.above_min && value == min);
+  const bool high = value > max;
+  if (!whole && min == 0.0 && value > 0.0 && value < plausible.least)
+    return fmt::format("must be {}at least {}", field.above_min ? "" : "0 or ",
+                       in_field_units(field, plausible.least));
   if (!low && !high) return {};
-  if (field.min && field.min == field.max) return "must be " + in_field_units(field, *min);
+  if (field.min && field.min == field.max) return "must be " + in_field_units(field, min);
   if (field.min && field.max && !field.above_min)
-    return fmt::format("must be between {} and {}", in_field_units(field, *min),
-                       in_field_units(field, *max));
+    return fmt::format("must be between {} and {}", in_field_units(field, min),
+                       in_field_units(field, max));
   if (low)
     return fmt::format("must be {} {}", field.above_min ? "above" : "at least",
-                       in_field_units(field, *min));
-  return fmt::format("must be at most {}", in_field_units(field, *max));
+                       in_field_units(field, min));
+  return fmt::format("must be at most {}", in_field_units(field, max));
 }
 
 std::string expected(const Field& field) {

@@ -90,6 +90,8 @@ void check_budget(const FieldValues& values, Diagnostics& diagnostics) {
         !values.was_refused(line + ".min"))
       report(values, line, "has neither max nor min; write the limit that the metric must keep",
              diagnostics);
+    if (max && *max < 0.0)
+      report(values, line + ".max", "is below 0; no number of a forecast can pass", diagnostics);
     if (max && min && *max < *min)
       report(values, line + ".max",
              fmt::format("is smaller than min ({} < {}); nothing can pass", format_number(*max),

@@ -120,8 +120,8 @@ std::vector<SectionKey<Operations>> batch_ramp_keys() {
                              .help = "Tokens trained at this batch.",
                              .example = "252 M",
                              .dimension = Dimension::count,
-                             .min = 0,
-                             .above_min = true}),
+                             .min = 1,
+                             .max = 1e18}),
                   &BatchPhase::tokens)}},
       &Operations::batch_ramp);
 }
@@ -139,8 +139,8 @@ std::vector<SectionKey<Operations>> loading_keys() {
                 .help = "Tokens per second that one of them prepares.",
                 .example = "500 k",
                 .dimension = Dimension::count,
-                .min = 0,
-                .above_min = true},
+                .min = 1,
+                .max = 1e12},
                &Operations::loading, &LoadingFacts::tokens_per_worker),
       left_out({.path = "operations.data_loading.bytes_per_token",
                 .kind = FieldKind::number,
@@ -186,6 +186,20 @@ std::vector<SectionKey<Operations>> money_keys() {
   };
 }
 
+/// What one GPU draws.
+Field gpu_watts(std::string path, std::string help, std::string example) {
+  Field field =
+      kind::positive(std::move(path), Dimension::power, std::move(help), std::move(example));
+  field.max = 2e4;
+  return field;
+}
+
+/// What one host draws beside its GPUs, or the network for it.
+Field host_watts(Field field) {
+  field.max = 1e6;
+  return field;
+}
+
 std::vector<SectionKey<Operations>> power_keys() {
   return {
       group<Operations>("operations.power", "What energy is counted and what it costs."),
@@ -199,13 +213,14 @@ std::vector<SectionKey<Operations>> power_keys() {
                 .min = 1,
                 .max = 10},
                &Operations::power, &PowerFacts::pue),
-      left_out(kind::quantity("operations.power.host", Dimension::power,
-                              "One host without its GPUs, these under load.", "2.2 kW"),
+      left_out(host_watts(kind::quantity("operations.power.host", Dimension::power,
+                                         "One host without its GPUs, these under load.", "2.2 kW")),
                &Operations::power, &PowerFacts::host),
-      left_out(kind::positive("operations.power.host_idle", Dimension::power,
-                              "One host without its GPUs while these are idle; left out, 0.87 of "
-                              "what it draws under load.",
-                              "1.9 kW"),
+      left_out(host_watts(kind::positive(
+                   "operations.power.host_idle", Dimension::power,
+                   "One host without its GPUs while these are idle; left out, 0.87 of "
+                   "what it draws under load.",
+                   "1.9 kW")),
                &Operations::power, &PowerFacts::host_idle),
       left_out({.path = "operations.power.hosts_per_rack",
                 .kind = FieldKind::integer,
@@ -214,19 +229,18 @@ std::vector<SectionKey<Operations>> power_keys() {
                 .min = 1,
                 .max = 100},
                &Operations::power, &PowerFacts::hosts_per_rack),
-      left_out(kind::quantity("operations.power.network", Dimension::power,
-                              "Switches and optics, per host.", "400 W"),
+      left_out(host_watts(kind::quantity("operations.power.network", Dimension::power,
+                                         "Switches and optics, per host.", "400 W")),
                &Operations::power, &PowerFacts::network),
-      left_out(
-          kind::positive("operations.power.gpu_busy", Dimension::power,
+      left_out(gpu_watts("operations.power.gpu_busy",
                          "One GPU while kernels run; left out, as in the device catalog.", "650 W"),
-          &Operations::power, &PowerFacts::gpu_busy),
-      left_out(kind::positive("operations.power.gpu_waiting", Dimension::power,
-                              "One GPU that waits for others; left out, as in the device catalog.",
-                              "300 W"),
-               &Operations::power, &PowerFacts::gpu_waiting),
-      left_out(kind::positive("operations.power.gpu_idle", Dimension::power,
-                              "One GPU without work; left out, as in the device catalog.", "120 W"),
+               &Operations::power, &PowerFacts::gpu_busy),
+      left_out(
+          gpu_watts("operations.power.gpu_waiting",
+                    "One GPU that waits for others; left out, as in the device catalog.", "300 W"),
+          &Operations::power, &PowerFacts::gpu_waiting),
+      left_out(gpu_watts("operations.power.gpu_idle",
+                         "One GPU without work; left out, as in the device catalog.", "120 W"),
                &Operations::power, &PowerFacts::gpu_idle),
       left_out(
           {.path = "operations.power.floor",

@@ -47,9 +47,8 @@ std::vector<SectionKey<Training>> batch_keys() {
                         "of the run.",
                 .example = "2 T",
                 .dimension = Dimension::count,
-                .min = 0,
-                .max = 1e18,
-                .above_min = true},
+                .min = 1,
+                .max = 1e18},
                &Training::tokens),
       with_default({.path = "training.precision",
                     .help = "Number format of the matrix multiplications.",
@@ -285,10 +284,15 @@ std::vector<SectionKey<Training>> format_keys() {
 }
 
 std::vector<SectionKey<Training>> sample_keys() {
-  const auto number = [](const char* path, const char* help, double Samples::*member) {
-    return left_out(
-        {.path = path, .help = help, .example = "512", .min = 0, .max = 1e8, .above_min = true},
-        &Training::samples, member);
+  const auto number = [](const char* path, const char* help, double least,
+                         double Samples::*member) {
+    return left_out({.path = path,
+                     .help = help,
+                     .example = "512",
+                     .min = least,
+                     .max = 1e8,
+                     .above_min = least == 0.0},
+                    &Training::samples, member);
   };
   return {
       {{.path = "training.samples",
@@ -301,9 +305,9 @@ std::vector<SectionKey<Training>> sample_keys() {
                             "training.sequence.",
                     .example = "packed"},
                    &Training::samples, &Samples::layout),
-      number("training.samples.mean", "Tokens of a sample on average (log-normal).",
+      number("training.samples.mean", "Tokens of a sample on average (log-normal).", 1,
              &Samples::mean),
-      number("training.samples.deviation", "Standard deviation of that.", &Samples::deviation),
+      number("training.samples.deviation", "Standard deviation of that.", 0, &Samples::deviation),
       left_out({.path = "training.samples.lengths",
                 .help = "Equally likely lengths in tokens, in place of mean and deviation: deciles "
                         "of a data set, or a draw from it.",

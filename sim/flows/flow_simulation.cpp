@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -28,8 +29,11 @@ Make load_simgrid() {
   void* make = library == nullptr ? nullptr : ::dlsym(library, "foretrain_simgrid_make");
   if (make == nullptr) {
     const char* why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): one thread at a time
-    throw std::runtime_error("cannot load the event engine: " +
-                             std::string(why != nullptr ? why : "unknown"));
+    const std::string reason = why != nullptr ? why : "unknown";
+    // The loader's words where the process may have no more memory.
+    for (const char* words : {"failed to map segment", "cannot allocate memory"})
+      if (reason.find(words) != reason.npos) throw std::bad_alloc();
+    throw std::runtime_error("cannot load the event engine: " + reason);
   }
   return reinterpret_cast<Make>(make);
 }

@@ -21,6 +21,18 @@ std::string shorter(const ServingModel& model) {
   return text + (closed ? ", or ask for shorter answers" : ", or lower serving.requests.rate");
 }
 
+/// Requests that a load without clients brings in its duration.
+void check_requests(const ServingModel& model) {
+  const RequestLoad& load = model.load;
+  const bool by_rate =
+      load.arrivals == ArrivalKind::poisson || load.arrivals == ArrivalKind::constant;
+  if (!by_rate || model.duration <= Seconds{}) return;
+  double sessions = load.rate * model.duration.value();
+  if (load.requests > 0) sessions = std::min<double>(sessions, load.requests);
+  if (sessions * load.sessions.turns > static_cast<double>(most_served_requests))
+    throw TooLarge("more than 20,000,000 requests; " + shorter(model));
+}
+
 /// Steps that a closed load takes at the least: each gives every client at most one token, and as
 /// many as are drafted.
 void check_steps(const ServingModel& model) {
@@ -30,7 +42,7 @@ void check_steps(const ServingModel& model) {
   const ServingPool& pool = model.decode.value_or(model.serve);
   const double tokens = static_cast<double>(load.requests) * load.output.mean / pool.step_width;
   if (tokens / std::max(1, load.concurrency) > static_cast<double>(most_serving_steps))
-    throw TooLarge("more than 200,000,000 steps; " + shorter(model));
+    throw TooLarge("more than 100,000,000 steps; " + shorter(model));
 }
 
 }  // namespace
@@ -41,6 +53,7 @@ ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions&
       stream_{model},
       tally_{model, options.bins},
       first_decoder_{static_cast<std::uint32_t>(model.serve.replicas)} {
+  check_requests(model);
   check_steps(model);
   for (int i = 0; i < model.serve.replicas; ++i)
     replicas_.emplace_back(model.serve, model.load, model.decode.has_value(), table_);
@@ -53,6 +66,15 @@ ServingEngine::ServingEngine(const ServingModel& model, const ServingRunOptions&
   is_touched_.resize(replicas_.size());
   ready_ = first_decoder_;
   sample_.most_replicas = static_cast<int>(ready_);
+}
+
+/// Whether at the pace until now the duration takes several times as many steps as are simulated.
+void ServingEngine::check_pace() const {
+  constexpr double surely = 4.0;
+  if (model_.duration <= Seconds{} || now_ <= 0.0) return;
+  const double all = static_cast<double>(sample_.steps) * model_.duration.value() / now_;
+  if (now_ < model_.duration.value() && all > surely * static_cast<double>(most_serving_steps))
+    throw TooLarge("more than 100,000,000 steps; " + shorter(model_));
 }
 
 bool ServingEngine::stopped() const {
@@ -81,6 +103,7 @@ ServingSample ServingEngine::run() {
   std::int64_t handled = 0;
   while (!events_.empty()) {
     if (++handled % 1024 == 0 && stopped()) break;
+    if (handled % (1 << 20) == 0) check_pace();
     const ServingEvent event = events_.top();
     events_.pop();
     if (event.kind != ServingEventKind::scale) worked_until_ = event.time;
@@ -254,7 +277,9 @@ bool ServingEngine::submit(const DrawnRequest& drawn) {
   request.seen.output = drawn.output;
   request.drawn = drawn;
   const std::uint32_t slot = table_.add(request);
-  ++waiting_;
+  if (++waiting_ > most_waiting_requests)
+    throw TooLarge("2,000,000 requests wait at once, more than are served; add replicas, or " +
+                   shorter(model_));
   if (model_.before_queue > Seconds{})
     push(now_ + model_.before_queue.value(), ServingEventKind::entry, slot);
   else
@@ -285,7 +310,7 @@ void ServingEngine::start_steps() {
     const Seconds time = timer(replica.batch());
     FORETRAIN_REQUIRE(time > Seconds{});
     if (++sample_.steps > most_serving_steps)
-      throw TooLarge("more than 200,000,000 steps; " + shorter(model_));
+      throw TooLarge("more than 100,000,000 steps; " + shorter(model_));
     replica.busy = true;
     busy_from_[index] = now_;
     push(now_ + time.value(), ServingEventKind::step_end, index);
@@ -316,10 +341,10 @@ void ServingEngine::on_end(std::uint32_t slot) {
   table_.release(slot);
   seen.ended = now_;
   last_answer_ = now_;
-  if (tally_.counts(seen.submitted)) {
-    sample_.prompt_tokens += seen.prompt;
+  if (tally_.counts(seen.submitted))
     sample_.requests.push_back(seen);
-  }
+  else if (tally_.inside(now_))
+    sample_.early.push_back(seen);
   const bool goes_on = push_turn(drawn);
   if (goes_on && !model_.decode) replicas_[replica].keep(drawn.session, seen.prompt + seen.output);
   if (!goes_on && model_.load.arrivals == ArrivalKind::closed) ask_again();

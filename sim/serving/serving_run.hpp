@@ -48,17 +48,19 @@ struct ServingBin {
 };
 
 /// What a run saw. "Counted" is the time from the end of the warm-up to the end of the load: of its
-/// duration, or where a number of requests ends it, the last answer.
+/// duration, or where a number of requests ends it, the last answer. Requests count that were
+/// submitted then; where more comes than is served, many of them are answered only later.
 struct ServingSample {
   bool complete = false;                  ///< false: stopped from outside
   std::vector<ServedRequest> requests{};  ///< counted, by their end
+  std::vector<ServedRequest> early{};     ///< submitted before the counted time, answered in it
   GapHistogram gaps{};                    ///< between tokens of an answer
   std::int64_t submitted = 0;             ///< all, uncounted ones included
   std::int64_t rejected = 0;              ///< larger than the cache of a replica, however empty
   std::int64_t preemptions = 0;
   double counted_s = 0.0;
+  double counted_until_s = 0.0;    ///< its end
   double last_answer_s = 0.0;      ///< when all is served
-  double prompt_tokens = 0.0;      ///< of counted requests
   double output_tokens = 0.0;      ///< in the counted time
   double all_output_tokens = 0.0;  ///< of the whole run
   double mean_waiting = 0.0;       ///< over the counted time, as the next three
@@ -83,9 +85,11 @@ struct ServingRunOptions {
   const std::atomic<bool>* stop = nullptr;  ///< set from outside to end early
 };
 
-/// Requests and steps of one run beyond which it is too large.
+/// Requests, those that wait at once, and steps of one run beyond which it is too large: minutes,
+/// and a gigabyte. What surely comes to more is refused before it is simulated.
 inline constexpr std::int64_t most_served_requests = 20'000'000;
-inline constexpr std::int64_t most_serving_steps = 200'000'000;
+inline constexpr int most_waiting_requests = 2'000'000;
+inline constexpr std::int64_t most_serving_steps = 100'000'000;
 
 /// Simulates a deployment step by step. The same model gives the same sample anywhere.
 /// @throws TooLarge beyond the limits above

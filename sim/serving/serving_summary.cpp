@@ -45,6 +45,25 @@ bool grows(const std::vector<ServingBin>& bins) {
   return under_way(bins, 0.75, 1.0) > 4.0 / 3.0 * under_way(bins, 0.25, 0.5) + few;
 }
 
+/// Requests that were answered in the counted time, whenever they came.
+struct Answered {
+  double requests = 0.0;
+  double prompt_tokens = 0.0;
+  double kept = 0.0;  ///< of the requests
+};
+
+Answered answered_in(const ServingSample& sample, const ServingLimits& limits) {
+  Answered answered;
+  for (const auto* requests : {&sample.requests, &sample.early})
+    for (const ServedRequest& request : *requests) {
+      if (request.ended > sample.counted_until_s) continue;
+      answered.requests += 1.0;
+      answered.prompt_tokens += request.prompt;
+      answered.kept += keeps(request, limits) ? 1.0 : 0.0;
+    }
+  return answered;
+}
+
 }  // namespace
 
 ServingSummary summary_of(const ServingSample& sample, const ServingLimits& limits) {
@@ -68,10 +87,12 @@ ServingSummary summary_of(const ServingSample& sample, const ServingLimits& limi
   summary.queue = times_of(std::move(queue));
   summary.whole = times_of(std::move(whole));
   if (sample.counted_s > 0.0) {
-    summary.requests_per_s = static_cast<double>(summary.requests) / sample.counted_s;
+    const Answered answered = answered_in(sample, limits);
+    summary.submitted_per_s = static_cast<double>(summary.requests) / sample.counted_s;
+    summary.requests_per_s = answered.requests / sample.counted_s;
     summary.output_tokens_per_s = sample.output_tokens / sample.counted_s;
-    summary.prompt_tokens_per_s = sample.prompt_tokens / sample.counted_s;
-    summary.goodput_per_s = static_cast<double>(kept) / sample.counted_s;
+    summary.prompt_tokens_per_s = answered.prompt_tokens / sample.counted_s;
+    summary.goodput_per_s = answered.kept / sample.counted_s;
   }
   if (summary.requests > 0)
     summary.within_limits = static_cast<double>(kept) / static_cast<double>(summary.requests);

@@ -96,6 +96,7 @@ void ServingTally::finish(double last_answer, ServingSample& sample) {
   if (!sample.complete) until = std::min(until, time_);
   const double whole = std::max(0.0, until - from_);
   sample.counted_s = whole;
+  sample.counted_until_s = until;
   sample.output_tokens = tokens_;
   sample.longest_queue = longest_;
   sample.bins.resize(bins_);

@@ -178,6 +178,50 @@ TEST_CASE("more than is served: the queue grows and the summary says so", "[sim]
   CHECK(summary_of(simulate_serving(model), {}).overloaded);
 }
 
+TEST_CASE("what is answered is what the tokens are of, not what came", "[sim][serving]") {
+  const double rate = GENERATE(5.0, 12.0, 30.0, 120.0);
+  const double warm_up = GENERATE(0.0, 20.0);
+  ServingModel model = deployment(poisson(rate, 500, 100), linear_step(0.005, 1e-4, 1e-4));
+  model.duration = Seconds{200.0};
+  model.warm_up = Seconds{warm_up};
+  const ServingSample sample = simulate_serving(model);
+  const ServingSummary seen = summary_of(sample, {Seconds{1.0}, {}});
+  CAPTURE(rate, warm_up);
+  // Answers that lie half outside of the counted time.
+  const double edge = 2.0 * 256.0 / sample.counted_s;
+  CHECK(seen.output_tokens_per_s == Approx(100.0 * seen.requests_per_s).margin(100.0 * edge));
+  CHECK(seen.prompt_tokens_per_s == Approx(500.0 * seen.requests_per_s));
+  CHECK(seen.submitted_per_s == Approx(rate).epsilon(0.1));
+  CHECK(seen.requests_per_s <= seen.submitted_per_s + edge);
+  CHECK(seen.goodput_per_s <= seen.requests_per_s);
+  CHECK(seen.overloaded == (rate >= 30.0));
+  if (seen.overloaded) {
+    CHECK(seen.requests_per_s < 0.6 * seen.submitted_per_s);
+  }
+}
+
+TEST_CASE("what is too large is refused before it takes long", "[sim][serving]") {
+  int priced = 0;
+  const StepTimer timer = [&priced](const ServingBatch&) {
+    ++priced;
+    return Seconds{0.01};
+  };
+  ServingModel model = deployment(poisson(100.0, 500, 100), timer);
+  model.duration = Seconds{1e18};
+  CHECK_THROWS_AS(simulate_serving(model), TooLarge);
+  CHECK(priced == 0);
+  // Two million wait.
+  model.load.rate = 1e6;
+  model.duration = Seconds{15.0};
+  CHECK_THROWS_AS(simulate_serving(model), TooLarge);
+  CHECK(priced < 1000);
+  // Few requests a second, and steps without end.
+  model = deployment(closed(1, 0, 10, 1e6), timer);
+  model.duration = Seconds{1e9};
+  CHECK_THROWS_AS(simulate_serving(model), TooLarge);
+  CHECK(priced < 3'000'000);
+}
+
 TEST_CASE("a number of requests ends what is counted, also before the duration", "[sim][serving]") {
   ServingModel model = deployment(closed(4, 40, 10, 100), constant_step(0.01));
   model.duration = Seconds{1000.0};

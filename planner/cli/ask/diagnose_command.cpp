@@ -13,6 +13,7 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/post_training/post_training_diagnosis.hpp"
+#include "planner/text/cannot_run.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -80,7 +81,7 @@ void take_scenario(const DiagnoseOptions& options, DiagnosisReport& report) {
 int diagnose_policy_steps(const DiagnoseOptions& options, const Scenario& scenario) {
   const PostTrainingReport report = study_post_training(scenario);
   if (!report.forecast.reasons.empty())
-    throw UsageError("the scenario cannot run: " + report.forecast.reasons.front().message);
+    throw CannotRun("the scenario cannot run: " + report.forecast.reasons.front().message);
   constexpr std::uintmax_t most_bytes = std::uintmax_t{512} << 20U;
   std::string text;
   Diagnostics diagnostics;
@@ -136,7 +137,7 @@ Command add_diagnose_command(CLI::App& program) {
       "  foretrain diagnose train.log run.yaml\n"
       "  foretrain diagnose train.log --fill gpu=b200 --fill stack=megatron-core\n"
       "  foretrain diagnose train.log run.yaml --html diagnosis.html --json\n"
-      "Exit codes: 0 diagnosed, 2 bad usage or input.");
+      "Exit codes: 0 diagnosed, 2 bad usage or input, 3 the scenario cannot run.");
   return {app, [options] { return run_diagnose(*options); }};
 }
 

@@ -83,17 +83,22 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
   const Report& report = forecast->report;
   if (has_claim) return explain_claim(report, options, convention);
   const std::string source = source_words(options.source);
+  const bool runs = report.study ? report.study->reasons.empty() : report.prediction.feasible();
+  const auto deliver_and_tell = [&](const AnswerForms& forms, const auto& answer) {
+    const int delivered = deliver_answer(options.output, forms, answer);
+    return delivered != exit_ok || runs ? delivered : int{exit_infeasible};
+  };
   if (options.quantity.empty())
-    return deliver_answer(options.output, {"quantities", [&] { return quantities_json(report); }},
-                          [&] { return quantities_answer(report, source); });
+    return deliver_and_tell({"quantities", [&] { return quantities_json(report); }},
+                            [&] { return quantities_answer(report, source); });
   if (options.quantity == "step" && (report.prediction.step || report.prediction.if_it_fit)) {
     const StepLosses losses = step_losses(report);
-    return deliver_answer(options.output, {"step", [&] { return step_losses_json(losses); }},
-                          [&] { return step_losses_answer(report, losses, source); });
+    return deliver_and_tell({"step", [&] { return step_losses_json(losses); }},
+                            [&] { return step_losses_answer(report, losses, source); });
   }
   const ExplainAnswer answer = explain(report, options.quantity);
-  return deliver_answer(options.output, {"quantity", [&] { return explain_json(answer); }},
-                        [&] { return explain_answer(answer, source); });
+  return deliver_and_tell({"quantity", [&] { return explain_json(answer); }},
+                          [&] { return explain_answer(answer, source); });
 }
 
 }  // namespace

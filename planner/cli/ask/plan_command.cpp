@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "planner/cli/ask/serving_search_run.hpp"
 #include "planner/cli/commands.hpp"
@@ -97,6 +98,18 @@ void refuse_training_options(const PlanOptions& options, Work work, const char* 
   if (!options.emit.empty() || options.output.csv)
     throw UsageError(
         fmt::format("of {} only text, --json, --markdown and --html are available", name_of(work)));
+  const std::pair<const char*, bool> unknown[]{
+      {"--vary", !options.varied.empty()},         {"--fix", !options.fixed.empty()},
+      {"--all-schedules", options.all_schedules},  {"--max-step", options.max_step.has_value()},
+      {"--deadline", !options.deadline.empty()},   {"--budget", !options.budget.empty()},
+      {"--power-cap", !options.power_cap.empty()}, {"--rank-of", !options.rank_of.empty()},
+      {"--on-fabric", options.on_fabric != 0}};
+  for (const auto& [option, given] : unknown)
+    if (given)
+      throw UsageError(
+          fmt::format("{} is for plans of training; those of {} search axes of their own (change a "
+                      "key by --set)",
+                      option, name_of(work)));
   if (!options.gpus.empty()) throw UsageError(std::string("--gpus: ") + machines);
 }
 

@@ -63,7 +63,7 @@ Command add_sensitivity_command(CLI::App& program) {
       "Examples:\n"
       "  foretrain sensitivity run.yaml\n"
       "  foretrain sensitivity run.yaml --by \"25 %\" --metric cost --svg tornado.svg\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
+      "Exit codes: 0 ok, 2 bad usage or input, 3 the plan cannot run.");
   return {app, [options] { return run_sensitivity(*options); }};
 }
 

@@ -19,6 +19,9 @@ struct Candidate {
   void set(const std::string& key, int value) { set(key, std::to_string(value)); }
 };
 
+/// Of a move that is free in general.
+inline constexpr std::string_view costs_nothing = "nothing";
+
 /// A change of a plan that people try.
 struct PlanMove {
   std::function<bool(Candidate&)> apply;  ///< false where it does not apply to this job

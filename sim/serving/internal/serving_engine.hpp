@@ -102,6 +102,7 @@ class ServingEngine {
   [[nodiscard]] std::uint32_t chosen_for(const LiveRequest& request);
   [[nodiscard]] int load_of(std::uint32_t replica) const;
   [[nodiscard]] bool stopped() const;
+  void check_pace() const;
 
   /// A cache that waits for a place, or is on its way.
   struct Handed {

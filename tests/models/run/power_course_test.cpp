@@ -75,6 +75,18 @@ TEST_CASE("power: stretches are no longer than asked and keep the step's energy"
   CHECK(mean_of(course.stages[0]).value() * 8.0 == Approx(4.0 * 600.0 + 500.0 + 3.0 * 300.0));
 }
 
+TEST_CASE("power: a step of years has as many samples as one of minutes", "[models][power]") {
+  const Seconds longest{GENERATE(1e4, 1e9, 1e33)};
+  const GpuCourse course =
+      gpu_course(pass_and_update(), times(), 1.0, longest, table, Seconds{1e-3});
+  CHECK(course.samples() == 2'000'000);
+  CHECK(course.sample.value() * 2e6 == Approx(longest.value()));
+  // Beyond waiting: 4 s of a pass, 1 s of the optimizer.
+  if (longest == Seconds{1e4}) {
+    CHECK((mean_of(course.stages[0]).value() - 300.0) * 1e4 == Approx(4.0 * 300.0 + 200.0));
+  }
+}
+
 TEST_CASE("power: what release adds stretches tasks, what stragglers add is waiting",
           "[models][power]") {
   const GpuCourse course =

@@ -63,6 +63,37 @@ LIFE
   has out "run-not-simulated"
 done
 
+# Input that never comes in time: a step of years is an answer like another.
+operations=$root/scenarios/llama3.1-405b-16384xh100-operations.yaml
+for command in simulate fit goodput; do
+  within 0 $command "$operations" --set operations.data_loading.tokens_per_worker=1 --brief
+done
+within 2 simulate "$operations" --set "operations.data_loading.tokens_per_worker=1e-30 k"
+has err "must be between 1 and 1 T"
+
+# Deployments whose requests or steps have no end are refused before they are played.
+chat=$root/scenarios/serving/llama3.1-70b-8xh100.yaml
+within 2 serve "$chat" --set "serving.duration=1e9 d"
+has err "must be at most"
+within 2 serve "$chat" --set "serving.duration=1000 d"
+has err "too large: more than 20,000,000 requests"
+within 2 serve "$chat" --set "serving.requests.rate=900000 per s" --set "serving.duration=20 s" \
+  --set "serving.warm_up=1 s"
+has err "2,000,000 requests wait at once"
+
+# Where the system gives no memory, the program says so, and has an exit code for it.
+if [[ -z $sanitized ]]; then
+  for kib in 50000 40000 36000 33000 30000 27000; do
+    for words in "plan $scenario --threads 8" "goodput $year" "serve $chat" "simulate $scenario --engine event"; do
+      status=0
+      # shellcheck disable=SC2086  # words
+      (ulimit -v $kib && "$program" $words --brief >out 2>err) || status=$?
+      ((status == 0 || status == 7 || status == 127)) || fail "status $status with $kib KiB: $words"
+      if ((status == 7)); then has err "foretrain: out of memory:"; fi
+    done
+  done
+fi
+
 # No probability above 1, no time below 0, wherever a run is split.
 for trials in 7 37 400; do
   within 0 goodput "$year" --trials $trials --set "operations.deadline=36500 d" --json

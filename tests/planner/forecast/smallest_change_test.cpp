@@ -205,3 +205,36 @@ TEST_CASE("pretraining is offered no adapters", "[planner][change]") {
   for (const TriedChange& row : tried) CHECK(row.change.gives_up.empty());
   CHECK(one_at_a_time(scenario_with({})).empty());  // 128 hosts
 }
+
+TEST_CASE("what a change costs is what its own forecast says", "[planner][change]") {
+  const std::string file = "llama3.1-8b-sft-8xh100.yaml";
+  for (const std::vector<std::string>& base :
+       {std::vector<std::string>{}, {"parallel.zero=1"}, {"parallel.zero=0"}}) {
+    LoadOptions options;
+    options.overrides = base;
+    const Scenario scenario = load_scenario(scenario_folder + file, options);
+    const Bytes now = memory_of(scenario.job).peak;
+    const Prediction forecast = closed_form(scenario.job);
+    if (!forecast.step) continue;
+    const Seconds step = forecast.step->time;
+    for (const TriedChange& tried : one_at_a_time(scenario)) {
+      CAPTURE(tried.name, tried.costs);
+      if (tried.costs != "nothing") continue;
+      CHECK(tried.change.peak.value() <= 1.005 * now.value());
+      CHECK(tried.change.step->value() <= 1.005 * step.value());
+    }
+  }
+}
+
+TEST_CASE("without checkpointing, what it offloaded stays on the GPU", "[planner][change]") {
+  LoadOptions options;
+  options.overrides = {"memory.offloaded_layers=32"};
+  const Scenario scenario = load_scenario(scenario_folder + "llama3.1-8b-sft-8xh100.yaml", options);
+  REQUIRE(broken_rules(scenario.job).empty());
+  const auto tried = one_at_a_time(scenario);
+  const auto found = std::find_if(tried.begin(), tried.end(), [](const TriedChange& change) {
+    return change.name == "no checkpointing";
+  });
+  REQUIRE(found != tried.end());
+  CHECK(found->change.text() == "memory.recompute=none memory.offloaded_layers=0");
+}

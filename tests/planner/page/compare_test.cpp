@@ -200,3 +200,21 @@ TEST_CASE("which machine is cheaper is open where the bands of prices leave it o
   CHECK(test::has(answer_markdown(comparison_answer(tie, CatalogValues::grouped)),
                   "A and B are a tie: A has 9.1 % less cost"));
 }
+
+TEST_CASE("sides of other batches and machines are compared per token, and that is said",
+          "[planner][compare]") {
+  Report larger = fixtures::fitting();
+  larger.scenario.job.training.global_batch *= 2;
+  larger.scenario.job.cluster.hosts *= 4;
+  const AnswerHead head = comparison_head(compare({fixtures::fitting(), larger}));
+  CHECK(head.words == "B IS FASTER");
+  CHECK(test::has(head.sentence, "B has 50.0 % less time per token than A"));
+  CHECK(test::has(head.sentence, "A has 50.0 % less GPU time per token than B"));
+  for (const HeadFigure& side : head.figures) {
+    CHECK(test::has(side.value, "tokens/s"));
+    CHECK(test::has(side.difference, "step "));
+  }
+  const AnswerHead same = comparison_head(compare({fixtures::fitting(), changed()}));
+  CHECK_FALSE(test::has(same.sentence, "GPU time"));
+  CHECK_FALSE(test::has(same.figures.front().value, "tokens/s"));
+}

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "tests/json_schema.hpp"
+#include "tests/test_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -104,6 +106,53 @@ TEST_CASE("times without queueing are those of steps", "[planner][serving]") {
   CHECK(report.summary.tpot.mean == Approx(report.decode.time.total().value()).epsilon(0.02));
 }
 
+TEST_CASE("overloaded: answered is what capacity allows, and one verdict says so",
+          "[planner][serving]") {
+  const ServingReport report = study_serving(
+      chat({"cluster.hosts=1", "serving.duration=20 min", "serving.requests.rate=4000 per min",
+            "serving.requests.output={tokens: 256, variation: 0}"}));
+  const ServingSummary& seen = report.summary;
+  REQUIRE(seen.overloaded);
+  CHECK(seen.requests_per_s < 40.0);
+  CHECK(seen.output_tokens_per_s == Approx(256.0 * seen.requests_per_s).epsilon(0.15));
+  CHECK(report.cost->per_million_tokens ==
+        Approx(20.0 / 3600.0 * 1e6 / (seen.output_tokens_per_s + seen.prompt_tokens_per_s)));
+  CHECK(report.verdict() == ServingVerdict::overloaded);
+  CHECK(nlohmann::json::parse(serving_json(report)).at("verdict") == "overloaded");
+  CHECK(serving_answer(report).head.words == "OVERLOADED");
+  CHECK(test::has(serving_answer(report).head.sentence, "of the 6"));
+  const auto figures = figures_of(serving_rows(), report, true);
+  CHECK(std::isinf(find_figure(figures, "results.ttft_s.p90")->band->high));
+  CHECK(find_figure(figures, "results.output_tokens_per_s")->band->high >
+        1.1 * seen.output_tokens_per_s);
+}
+
+TEST_CASE("no band of an output lies above what is asked for", "[planner][serving]") {
+  const std::string rate = GENERATE("1 per s", "2000 per min", "4000 per min", "7000 per min");
+  CAPTURE(rate);
+  const ServingReport report =
+      study_serving(chat({"serving.requests.rate=" + rate, "serving.duration=4 min",
+                          "serving.requests.output={tokens: 256, variation: 0}"}));
+  const auto figures = figures_of(serving_rows(), report, true);
+  const double asked = 256.0 * report.summary.submitted_per_s;
+  const Banded output = *find_figure(figures, "results.output_tokens_per_s")->band;
+  CHECK(output.low <= output.value);
+  CHECK(output.value <= output.high);
+  // Requests under way at either end of the counted time.
+  CHECK(output.high <= 1.05 * asked);
+  const Banded first = *find_figure(figures, "results.ttft_s.p90")->band;
+  const bool keeps_up = report.ends.slow && !report.ends.slow->summary.overloaded;
+  CHECK(std::isinf(first.high) == !keeps_up);
+  if (keeps_up) {
+    CHECK(output.low > 0.95 * output.value);
+  } else {
+    CHECK(output.low < 0.95 * output.value);
+    CHECK(report.verdict() != ServingVerdict::ok);
+  }
+  if (rate == "1 per s") CHECK(report.verdict() == ServingVerdict::ok);
+  if (rate == "7000 per min") CHECK(!keeps_up);
+}
+
 TEST_CASE("fewest GPUs: one replica less misses, and the same figures come again",
           "[planner][serving]") {
   const Scenario scenario = chat();
@@ -176,7 +225,8 @@ TEST_CASE("what cannot run says why, and nothing is simulated", "[planner][servi
 
 TEST_CASE("every scenario of post-training runs, and its result keeps the schema",
           "[planner][post-training]") {
-  for (const auto& entry : std::filesystem::directory_iterator(source / "scenarios/post-training")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source / "scenarios/post-training")) {
     CAPTURE(entry.path());
     LoadOptions options;
     options.purpose = Purpose::steps;

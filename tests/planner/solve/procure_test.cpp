@@ -75,9 +75,43 @@ TEST_CASE("procure: the best plan of a cell is no slower than the workload's",
   const Procurement best = procure(clusters(), workloads(), options);
   for (std::size_t c = 0; c < 2; ++c)
     for (std::size_t w = 0; w < 2; ++w) {
-      CHECK(best.clusters[c].cells[w].step <= given.clusters[c].cells[w].step);
+      const ProcureCell& cell = best.clusters[c].cells[w];
+      CHECK(cell.step * (static_cast<double>(cell.asked_batch) / cell.batch) <=
+            given.clusters[c].cells[w].step);
       CHECK_FALSE(best.clusters[c].cells[w].settings.empty());
     }
+}
+
+TEST_CASE("procure: the batch moves a little to what a machine divides, and says so",
+          "[planner][procure]") {
+  // 36 GPUs do not divide 64 sequences; of 63 they divide more.
+  std::vector<Scenario> candidates{
+      named("rack-old", "llama2-7b", "dgx-h100", "ib-ndr", "4 USD/GPU-hour"),
+      named("rack-new", "llama2-7b", "dgx-gb200", "ib-ndr", "6 USD/GPU-hour")};
+  candidates[1].job.cluster.hosts = 9;
+  Scenario work = named("7b", "llama2-7b", "dgx-h100", "ib-ndr", "5 USD/GPU-hour");
+  work.job.training.global_batch = 1000;
+  ProcureOptions options;
+  options.search = true;
+  options.by = RankBy::cost;
+  const Procurement result = procure(candidates, {work}, options);
+  const ProcureCell& moved = result.clusters[1].cells[0];
+  CHECK(moved.asked_batch == 1000);
+  CHECK(moved.batch != 1000);
+  CHECK(std::abs(moved.batch - 1000) <= 50);
+  const Procurement fitting = [&] {
+    work.job.training.global_batch = 1008;
+    return procure(candidates, {work}, options);
+  }();
+  // Whatever file the batch came from, an offer costs the same.
+  CHECK(*result.clusters[1].price_usd == Approx(*fitting.clusters[1].price_usd).epsilon(0.02));
+  CHECK(offer_names(result) == std::vector<std::string>{"old", "new"});
+  const double turns = *break_even(result.clusters[1], result.clusters[0]);
+  candidates[1].job.operations.price_per_gpu = DollarsPerSecond{turns / 3600.0};
+  work.job.training.global_batch = 1000;
+  const Procurement even = procure(candidates, {work}, options);
+  CHECK(*even.clusters[1].price_usd == Approx(*even.clusters[0].price_usd));
+  CHECK(answer_text(procure_answer(result)).find("break-even") != std::string::npos);
 }
 
 TEST_CASE("procure: what does not run says why, and its cluster comes last", "[planner][procure]") {

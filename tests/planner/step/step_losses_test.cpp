@@ -207,3 +207,26 @@ TEST_CASE("the losses as JSON multiply to the MFU", "[planner][losses]") {
   CHECK(product == Approx(json["mfu"].get<double>()));
   CHECK(json["losses"][0]["part"] == "kernels");
 }
+
+TEST_CASE("a setting is proposed where it shortens the step, not a loss alone",
+          "[planner][losses]") {
+  // A tenth of a percent, which no two measurements would tell apart.
+  const Report small =
+      shipped("llama3.1-8b-sft-8xh100.yaml", {"communication.gradient_dtype=bf16"});
+  for (const auto& file : std::filesystem::directory_iterator(own_scenarios)) {
+    if (file.path().extension() != ".yaml") continue;
+    const Report report = evaluate(load_scenario(file.path()));
+    if (!report.prediction.step) continue;
+    CAPTURE(file.path());
+    const StepLosses all = step_losses(report);
+    double most = 1.0;
+    for (const StepLoss& one : all.losses)
+      if (one.lever) most = std::min(most, one.lever->step_after / one.lever->step_before);
+    const AnswerHead head = step_losses_answer(report, all, "run.yaml").head;
+    CHECK(test::has(head.sentence, "No setting we tried shortens it by 1 %") == (most > 0.99));
+    CHECK(test::has(head.sentence, "shortens it most") == (most <= 0.99));
+    CHECK(test::has(head.next, "--set") == (most <= 0.99));
+  }
+  CHECK(test::has(step_losses_answer(small, step_losses(small), "run.yaml").head.sentence,
+                  "No setting we tried"));
+}

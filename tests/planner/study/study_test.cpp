@@ -152,6 +152,15 @@ TEST_CASE("the most requests that keep goals do in serve, and a fifth more do no
   CHECK(!study_serving(more).keeps_goals());
 }
 
+TEST_CASE("an overloaded side is no tie with one that keeps its goals", "[planner][study]") {
+  const Comparison both =
+      compare({evaluate(chat({"cluster.hosts=1", "serving.requests.rate=4000 per min"})),
+               evaluate(chat({"serving.requests.rate=1000 per min"}))});
+  const AnswerHead head = comparison_head(both);
+  CHECK(head.words == "ONLY B SERVES WHAT IS ASKED");
+  CHECK(test::has(head.sentence, "A is not ranked: overloaded."));
+}
+
 TEST_CASE("a load of which nothing is counted keeps no goals", "[planner][study]") {
   const Report report = evaluate(chat({"serving.requests.number=3", "serving.warm_up=100 s"}));
   CHECK(report.study->answer.head.words == "NOTHING WAS COUNTED");

@@ -66,8 +66,39 @@ run 2 serve "$grpo"
 has err "answers are no requests of users"
 run 2 plan "$grpo" --gpus 16
 has err "set cluster.hosts"
+for option in "--vary nonsense.key=1,2" "--fix parallel.tensor=2" "--deadline 2026-12-24" --all-schedules; do
+  for file in "$grpo" "$root/scenarios/serving/llama3.1-70b-8xh100.yaml"; do
+    # shellcheck disable=SC2086  # words of an option
+    run 2 plan "$file" $option
+    has err "${option%% *} is for plans of training"
+  done
+done
 run 2 simulate "$grpo" --gantt
 has err "of post-training only text"
+
+# A plan is no slower than what one key changes by hand, on either side.
+run 0 plan "$grpo" --json --top 1
+cp out plans.json
+for setting in parallel.tensor=2 parallel.tensor=4 parallel.pipeline=2 post_training.partial_rollouts=true \
+  serving.parallel.tensor=2; do
+  run 0 simulate "$grpo" --json --set "$setting"
+  python3 - plans.json <<'FASTER' || fail "the best plan is slower than $setting"
+import json, sys
+best = json.load(open(sys.argv[1]))["plans"][0]["step_s"]
+sys.exit(best > 1.003 * json.load(open("out"))["step"]["time_s"])
+FASTER
+done
+mapfile -t best < <(python3 -c 'import json
+for s in json.load(open("plans.json"))["plans"][0]["settings"]: print("--set"); print(s)')
+run 0 simulate "$grpo" --json "${best[@]}"
+python3 - plans.json <<'SAME' || fail "the settings of a plan give another step"
+import json, sys
+best = json.load(open(sys.argv[1]))["plans"][0]["step_s"]
+sys.exit(abs(best / json.load(open("out"))["step"]["time_s"] - 1) > 1e-9)
+SAME
+run 0 plan "$grpo"
+is_narrow out
+has out "not the trainer's context and expert"
 
 # Commands that know training alone say so.
 for command in goodput sensitivity; do
@@ -88,8 +119,8 @@ run 0 compare "$grpo" --set B:post_training.answers=16
 has out "time per sample"
 run 0 sweep "$grpo" --vary cluster.hosts=1,2
 has out "Most samples_per_s"
-run 0 solve "$grpo" gpus --step "100 s"
-has out "16 GPUs"
+run 0 solve "$grpo" gpus --step "60 s"
+has out "24 GPUs"
 run 2 solve "$grpo" gpus --deadline "3 days"
 has err "for scenarios that train"
 

@@ -67,7 +67,7 @@ search, report = (json.load(open(name)) for name in sys.argv[1:])
 best = search["points"][0]
 assert search["fewest_gpus"] == best["gpus"] == report["gpus"]
 assert best["ttft_s"]["p90"] == report["results"]["ttft_s"]["p90"]
-assert best["cost"] == report["cost"] and report["verdict"] == "ok"
+assert best["cost"] == report["cost"] and report["verdict"] in ("ok", "at-risk")
 CHECK
 run 3 serve "$chat" "${short[@]}" --fewest --set "serving.goals.tpot=0.1 ms"
 run 2 serve "$serving/gpt-oss-120b-1xh100.yaml" --fewest

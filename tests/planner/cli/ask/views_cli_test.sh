@@ -88,7 +88,7 @@ is_json out
 has out '"schema": "step-losses/1"'
 run 0 explain "$scenario" step.time_s
 has out "Computed from"
-run 0 explain "$scenario" step --set training.global_batch=1000
+run 3 explain "$scenario" step --set training.global_batch=1000
 has out "not a multiple of micro_batch"
 
 # The critical path through the task graph, its chart and its trace.
