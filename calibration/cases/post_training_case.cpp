@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "calibration/cases/inference_case.hpp"
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
@@ -81,9 +83,19 @@ void lengths_of(const InferenceRecord& record, double samples, PostTrainingCase&
     if (answer >= *rl.longest_answer) plan.answer.variation = 0.0;
     return;
   }
+  if (rl.longest_sequence) {
+    const double most = *rl.longest_sequence - prompt;
+    if (answer >= most) plan.answer.variation = 0.0;
+    plan.answer.most = static_cast<int>(std::max(most, answer));
+    return;
+  }
   for (const RecipeLimit& limit : recipe_limits) {
     if (!contains(lower(record.group), std::string(limit.table))) continue;
     if (!limit.model.empty() && record.model.name != limit.model) continue;
+    made.assumptions.push_back(
+        fmt::format("sequences of {:.0f} tokens at most, as the loop's "
+                    "recipes set it",
+                    limit.tokens));
     plan.answer.most = static_cast<int>(limit.tokens - prompt);
     if (plan.answer.most <= answer) plan.answer.most = 0;
     return;

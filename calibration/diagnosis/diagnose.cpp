@@ -110,13 +110,34 @@ const RankedCause& Diagnosis::cause(std::string_view id) const {
                        [&](const RankedCause& one) { return one.id == id; });
 }
 
-Diagnosis diagnose(const TrainingLog& log, const Job& job) {
+namespace {
+
+/// The job with the log's batch, where they differ in that and it can run so.
+Job followed_job(const TrainingLog& log, const Job& job, Diagnosis& diagnosis) {
+  std::vector<SettingDifference> all = setting_differences(log.plan, job);
+  if (all.empty()) return job;
+  Job own = with_batch_of(log.plan, job);
+  std::vector<SettingDifference> rest = setting_differences(log.plan, own);
+  if (!rest.empty() || !refusals(own).empty()) {
+    diagnosis.differences = std::move(all);
+    return job;
+  }
+  diagnosis.followed = std::move(all);
+  return own;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const TrainingLog& log, const Job& planned) {
   Diagnosis diagnosis;
+  const Job job = followed_job(log, planned, diagnosis);
   diagnosis.course = run_course(log);
   diagnosis.forecast = expected_band(job);
   diagnosis.expected = expected_run(job);
   diagnosis.in_band = diagnosis.course.median >= diagnosis.forecast.low.value() &&
                       diagnosis.course.median <= diagnosis.forecast.high.value();
+  diagnosis.missing = missing_of(log);
+  if (!diagnosis.differences.empty()) return diagnosis;
   diagnosis.findings = findings_of(log, diagnosis.course, diagnosis.expected, diagnosis.forecast);
   rank_causes(log, job, diagnosis);
   if (std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
@@ -124,8 +145,6 @@ Diagnosis diagnose(const TrainingLog& log, const Job& job) {
     diagnosis.memory_causes = memory_causes(job, log, diagnosis.expected);
   diagnosis.waterfall = step_waterfall(log, diagnosis);
   diagnosis.wall_waterfall = wall_waterfall(diagnosis);
-  diagnosis.differences = setting_differences(log.plan, job);
-  diagnosis.missing = missing_of(log);
   return diagnosis;
 }
 

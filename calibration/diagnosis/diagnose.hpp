@@ -66,14 +66,17 @@ struct Diagnosis {
   std::vector<MemoryCause> memory_causes;     ///< where memory is a finding
   std::vector<WaterfallLine> waterfall;       ///< of a step
   std::vector<WaterfallLine> wall_waterfall;  ///< of the run: all its steps, and what is between
+  /// Of a plan of another layout, model or machine: nothing is compared then.
   std::vector<SettingDifference> differences;
-  std::vector<std::string> missing;  ///< which logs would tell more
+  std::vector<SettingDifference> followed;  ///< of the batch: the forecast is of the log's
+  std::vector<std::string> missing;         ///< which logs would tell more
 
-  [[nodiscard]] bool as_forecast() const { return findings.empty(); }
+  [[nodiscard]] bool as_forecast() const { return findings.empty() && differences.empty(); }
   [[nodiscard]] const RankedCause& cause(std::string_view id) const;
 };
 
-/// Holds a run against its forecast.
+/// Holds a run against its forecast; of a run of another plan, what differs alone. Another batch is
+/// followed where the plan can run it.
 /// @pre log.step; broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] Diagnosis diagnose(const TrainingLog& log, const Job& job);
 

@@ -246,13 +246,14 @@ class Ranking {
                      });
   }
 
-  /// By the time that they are likely to cost, then by likelihood; where there is no finding, the
-  /// run is as forecast before all.
+  /// By the time that they are likely to cost, then by likelihood; what is no cause comes last,
+  /// but where there is no finding the run is as forecast before all.
   void sort_causes() {
     const bool clean = diagnosis_.findings.empty();
     const auto weight = [&](const RankedCause& one) {
       if (clean) return one.id == as_forecast_id ? 1.0 : 0.0;
-      return one.likelihood * one.lost;
+      const bool none = one.id == as_forecast_id || one.id == unexplained_id;
+      return none ? -1.0 : one.likelihood * one.lost;
     };
     std::stable_sort(diagnosis_.causes.begin(), diagnosis_.causes.end(),
                      [&](const RankedCause& a, const RankedCause& b) {

@@ -18,7 +18,7 @@ constexpr double unexplained_prior = 0.05;
 const std::vector<Hypothesis>& hypothesis_registry() {
   static const std::vector<Hypothesis> all = [] {
     std::vector<Hypothesis> made{
-        {as_forecast_id, "No cause but the forecast's own error", 0.0, unchanged, {}, ""}};
+        {as_forecast_id, "Consistent with forecast error", 0.0, unchanged, {}, ""}};
     for (const auto family : {network_hypotheses(), compute_hypotheses(), host_hypotheses()})
       made.insert(made.end(), family.begin(), family.end());
     made.push_back({unexplained_id,

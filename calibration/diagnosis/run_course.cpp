@@ -78,31 +78,30 @@ void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
   }
 }
 
-/// How many stalls lie at a step and at multiples of a distance from it, give or take half a
+/// How many of some steps lie at one and at multiples of a distance from it, give or take half a
 /// record.
-long stalls_on_grid(const RunCourse& course, long phase, double period) {
-  return std::count_if(course.stalls.begin(), course.stalls.end(), [&](const Stall& stall) {
-    const double apart = static_cast<double>(stall.step - phase) / period;
-    return std::abs(apart - std::round(apart)) * period <= 0.5 * course.interval;
+long steps_on_grid(const std::vector<long>& steps, double interval, long phase, double period) {
+  return std::count_if(steps.begin(), steps.end(), [&](long step) {
+    const double apart = static_cast<double>(step - phase) / period;
+    return std::abs(apart - std::round(apart)) * period <= 0.5 * interval;
   });
 }
 
-/// Steps between stalls, where most stalls lie at multiples of one distance, and most of these have
-/// one. Distances are those of stalls that follow each other, one or two left out between.
-std::optional<double> period_of(const RunCourse& course) {
+/// The distance between steps, where most of them lie at multiples of one, and most of these have
+/// one. Distances are those of steps that follow each other, one or two left out between.
+/// @param interval steps from one record to the next
+std::optional<double> period_of(const std::vector<long>& steps, double interval) {
   constexpr long few = 4;
   constexpr double most_of_them = 0.6;
-  const auto& stalls = course.stalls;
-  const auto all = static_cast<double>(stalls.size());
+  const auto all = static_cast<double>(steps.size());
   std::optional<double> best;
   double best_score = 0.0;
-  for (std::size_t next = 1; next < stalls.size(); ++next)
+  for (std::size_t next = 1; next < steps.size(); ++next)
     for (std::size_t before = next < 3 ? 0 : next - 3; before < next; ++before) {
-      const auto period = static_cast<double>(stalls[next].step - stalls[before].step);
-      if (period <= course.interval) continue;
-      const auto hits = stalls_on_grid(course, stalls[before].step, period);
-      const double places =
-          static_cast<double>(stalls.back().step - stalls.front().step) / period + 1.0;
+      const auto period = static_cast<double>(steps[next] - steps[before]);
+      if (period <= interval) continue;
+      const auto hits = steps_on_grid(steps, interval, steps[before], period);
+      const double places = static_cast<double>(steps.back() - steps.front()) / period + 1.0;
       const double hit = static_cast<double>(hits) / all;
       const double filled = static_cast<double>(hits) / places;
       if (hits < few || hit < most_of_them || filled < most_of_them) continue;
@@ -176,6 +175,8 @@ void find_pauses(RunCourse& course, const std::vector<LoggedStep>& steps, const 
   constexpr double coarse = 1.5;  // seconds: stamps may be whole ones
   double wall = 0.0;
   double stepped = 0.0;
+  std::vector<long> where;
+  std::vector<float> lengths;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const double apart = steps[i].stamp - steps[i - 1].stamp;
     const auto count = static_cast<double>(steps[i].step - steps[i - 1].step);
@@ -186,11 +187,15 @@ void find_pauses(RunCourse& course, const std::vector<LoggedStep>& steps, const 
     if (beyond <= std::max(coarse, 0.2 * course.median)) continue;
     ++course.pauses;
     course.paused_seconds += beyond;
+    lengths.push_back(static_cast<float>(beyond));
+    if (where.size() < most_stalls) where.push_back(steps[i].step);
     if (checkpoint_between(log, static_cast<double>(steps[i - 1].step),
                            static_cast<double>(steps[i].step)))
       course.paused_at_checkpoints += beyond;
   }
   if (wall <= 0.0) return;
+  course.pause_period = period_of(where, course.interval);
+  if (!lengths.empty()) course.usual_pause = median_of(std::move(lengths));
   course.wall_seconds = wall;
   course.steps = stepped;  // the first record is outside of it
   course.productive = std::min(1.0, stepped * course.median / wall);
@@ -219,7 +224,9 @@ RunCourse run_course(const TrainingLog& log) {
   course.drift = drift_of(steps);
   course.shift = shift_of(steps, course.spread);
   find_stalls(course, steps, levels, log);
-  course.period = period_of(course);
+  std::vector<long> stalled;
+  for (const Stall& stall : course.stalls) stalled.push_back(stall.step);
+  course.period = period_of(stalled, course.interval);
   find_pauses(course, steps, log);
   return course;
 }

@@ -42,6 +42,8 @@ struct RunCourse {
   long pauses = 0;
   double paused_seconds = 0.0;
   double paused_at_checkpoints = 0.0;  ///< of these
+  double usual_pause = 0.0;            ///< seconds, the median
+  std::optional<double> pause_period;  ///< steps between pauses, as `period`
   std::optional<double> wall_seconds;  ///< from the first record to the last
   std::optional<double> productive;    ///< steps at their median over wall_seconds
   double steps = 0.0;                  ///< that these times are of

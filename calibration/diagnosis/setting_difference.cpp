@@ -18,11 +18,13 @@ std::vector<SettingDifference> setting_differences(const LoggedPlan& log, const 
   };
   const Parallel& plan = job.parallel;
   const LlmShape& model = job.model;
+  // Of a log that names no context ranks, replicas are what tensor and pipeline ranks leave.
+  const int data = log.context ? plan.data : plan.data * plan.context;
   const auto rows = std::to_array<Row>({
       {"cluster.gpus", log.gpus, plan.gpus()},
       {"parallel.tensor", log.tensor, plan.tensor},
       {"parallel.pipeline", log.pipeline, plan.pipeline},
-      {"parallel.data", log.data, plan.data},
+      {"parallel.data", log.data, data},
       {"parallel.context", log.context, plan.context},
       {"parallel.expert", log.expert, plan.expert},
       {"training.micro_batch", log.micro_batch, job.training.micro_batch},
@@ -43,6 +45,14 @@ std::vector<SettingDifference> setting_differences(const LoggedPlan& log, const 
   if (!log.precision.empty() && !alike)
     differences.push_back({"training.precision", log.precision, precision});
   return differences;
+}
+
+Job with_batch_of(const LoggedPlan& log, Job job) {
+  Training& training = job.training;
+  training.micro_batch = log.micro_batch.value_or(training.micro_batch);
+  training.global_batch = log.global_batch.value_or(training.global_batch);
+  training.sequence = log.sequence.value_or(training.sequence);
+  return job;
 }
 
 }  // namespace foretrain

@@ -20,6 +20,10 @@ struct SettingDifference {
 [[nodiscard]] std::vector<SettingDifference> setting_differences(const LoggedPlan& log,
                                                                  const Job& job);
 
+/// The job with the batch, micro-batch and length of sequences that the log states: the same plan
+/// on another amount of work, which the forecast follows.
+[[nodiscard]] Job with_batch_of(const LoggedPlan& log, Job job);
+
 /// "none", "selective" or "full".
 [[nodiscard]] std::string recompute_word(const Job& job);
 

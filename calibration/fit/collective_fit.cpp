@@ -138,16 +138,17 @@ class FamilyFit {
 
   void run() {
     const bool hopper = profile_.protocols.in_switch.share > 0.0;
+    const ProtocolLines known = profile_.protocols.gather;
     profile_.protocols = {};
     std::vector<LineSlot> gather;
     collective_slots::add_lines("gather", &CollectiveProtocols::gather,
                                 &CollectiveProtocols::gather_own, gather);
-    fit("all-gather, reduce-scatter", gather,
-        {CollectiveOp::all_gather, CollectiveOp::reduce_scatter});
+    const bool measured = fit("all-gather, reduce-scatter", gather,
+                              {CollectiveOp::all_gather, CollectiveOp::reduce_scatter});
     std::vector<LineSlot> reduce;
     collective_slots::add_lines("all_reduce", &CollectiveProtocols::all_reduce,
                                 &CollectiveProtocols::all_reduce_own, reduce);
-    collective_slots::expect_like(profile_.protocols.gather, reduce);
+    collective_slots::expect_like(measured ? profile_.protocols.gather : known, reduce);
     if (hopper) collective_slots::add_switch(reduce);
     fit("all-reduce", reduce, {CollectiveOp::all_reduce});
     std::vector<LineSlot> exchange;
@@ -166,11 +167,11 @@ class FamilyFit {
     return own;
   }
 
-  /// From the facts of one group of operations.
-  void fit(const std::string& what, const std::vector<LineSlot>& slots,
+  /// From the facts of one group of operations. @return false for too few, which are not fitted
+  bool fit(const std::string& what, const std::vector<LineSlot>& slots,
            const std::set<CollectiveOp>& operations) {
     const std::vector<SweepFact> facts = facts_of(operations);
-    if (facts.size() < family_.fewest) return;
+    if (facts.size() < family_.fewest) return false;
     std::vector<NumericConstant> constants;
     for (const LineSlot& slot : slots) constants.push_back(slot.constant);
     const auto residuals = [&](const std::vector<double>& values) {
@@ -185,6 +186,7 @@ class FamilyFit {
     fit_.residuals.push_back({family_.parts.front() + " " + what,
                               fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
     for (std::size_t i = 0; i < slots.size(); ++i) add(slots[i], lines, i);
+    return true;
   }
 
   /// The constant of every part, those after the first as copies.

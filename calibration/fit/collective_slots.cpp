@@ -41,6 +41,7 @@ void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
 
 void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
   for (std::size_t i = 0; i < protocol_count; ++i) {
+    if (lines[i].share <= 0.0) continue;  // not known
     slots[3 * i].constant.start = lines[i].base.in(us);
     slots[3 * i + 1].constant.start = lines[i].step.in(us);
     slots[3 * i + 2].constant.start = lines[i].share;

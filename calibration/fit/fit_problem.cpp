@@ -158,6 +158,7 @@ void FitProblem::for_rows(const VectorXd& weights, const Work& work) {
     for (std::size_t i = at * piece; i < std::min((at + 1) * piece, rows_.size()); ++i) {
       if (!(weights[static_cast<Index>(i)] > 0.0)) continue;
       if (stop_ != nullptr && *stop_) throw FitStopped{};
+      FitStop::check();
       work(rows_[i], static_cast<Index>(i));
     }
   });

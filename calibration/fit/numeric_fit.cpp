@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "calibration/fit/fit_stop.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
@@ -64,6 +65,7 @@ class NumericProblem {
   }
 
   [[nodiscard]] std::vector<double> errors(const Eigen::VectorXd& x) const {
+    FitStop::check();
     std::vector<double> found = residuals_(values_of(x));
     FORETRAIN_REQUIRE(found.size() == count_);
     return found;

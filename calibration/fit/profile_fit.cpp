@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibration/fit/fit_stop.hpp"
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
@@ -34,6 +35,7 @@ std::vector<RecordCheck> predicted_with(const std::vector<StepRun>& runs,
   std::vector<RecordCheck> checks;
   for (StepRun run : runs) {
     if (!run.job) continue;
+    FitStop::check();
     take_profiles(*run.job, catalog);
     predict(run);
     checks.push_back(std::move(run.check));

@@ -33,6 +33,8 @@ PostTrainingRecord post_training_record_of(const YamlNode& node) {
     record.prompt = double_of(*rollout, "prompt_len");
     record.answer = double_of(*rollout, "response_len");
     record.longest_answer = double_of(*rollout, "response_len_max");
+    if (!record.longest_answer) record.longest_answer = double_of(*rollout, "max_response_len");
+    record.longest_sequence = double_of(*rollout, "max_seq_len");
     record.batch = double_of(*rollout, "batch");
     record.prompts = double_of(*rollout, "prompts_per_step");
     record.update = double_of(*rollout, "train_batch");

@@ -18,6 +18,7 @@ struct PostTrainingRecord {
   std::string algorithm;  ///< in the source's words
   std::string trainer;
   std::string placement;  ///< "colocated", "separate", with words behind it
+  std::optional<double> longest_sequence;  ///< prompt and answer together
   std::optional<double> answers, prompt, answer, longest_answer, batch, prompts, update;
   std::optional<int> generation_gpus, train_gpus;
   std::optional<double> staleness;

@@ -117,7 +117,7 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
               {"flops_convention", "unknown"},
               {"notes", record_notes(log)}};
   if (plan.experts && *plan.experts > 1)
-    record["model"]["moe"] = {{"experts", *plan.experts}, {"top_k", said(plan.top_k)}};
+    record["model"]["moe"] = {{"experts", *plan.experts}, {"topk", said(plan.top_k)}};
   if (log.event_counts[static_cast<std::size_t>(LogEventKind::out_of_memory)] > 0 && !log.step)
     record["oom"] = true;
   return record;

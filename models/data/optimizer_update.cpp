@@ -107,7 +107,7 @@ Seconds optimizer_time(const Job& job, const RankParameters& parameters) {
   const double matrices = (parameters.layers - parameters.vectors) / dense_share;
   const Shares held{matrices + experts, parameters.dense() / dense_share - matrices};
   const WeightBytes written = gathered_weight_bytes(job, parameters);
-  const double away = job.memory.offload == OffloadKind::none ? 0.0 : job.memory.offload_share;
+  const double away = host_updates(job.memory.offload) ? job.memory.offload_share : 0.0;
   const Bytes traffic = state_traffic(job, held, parameters.forms) + written.dense / dense_share +
                         written.experts / expert_share;
   Seconds update = (1.0 - away) * streaming_time(traffic, device);

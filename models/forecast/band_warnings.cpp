@@ -68,10 +68,39 @@ double memory_load(const Job& job) {
 /// the device.
 bool is_tight(double load) { return load >= tight_memory && load <= 1.0; }
 
+/// States of the optimizer that find no room in the GPU, of the stage with most of them.
+Bytes paged_out(const Job& job) {
+  const StageLayout layout = stage_layout(job.model, job.parallel);
+  const ActivationModel activations = activation_model(job);
+  Bytes most;
+  for (int stage = 0; stage < layout.stages(); ++stage) {
+    const StageAccount account = account_stage(job, layout, activations, stage);
+    most = max(most, Bytes{account.paged - account.outside[MemoryItem::dense_optimizer]});
+  }
+  return most;
+}
+
+/// Faults bring pages one after the other, down and up; how far they hide is not known.
+void warn_of_paging(const Job& job, std::vector<Warning>& warnings) {
+  const Bytes away = paged_out(job);
+  if (away <= Bytes{}) return;
+  const Link& link = job.cluster.host.pcie;
+  const BytesPerSecond rate = link.achievable * link.bandwidth;
+  const std::string time = rate > BytesPerSecond{}
+                               ? fmt::format("about {:.1f} s", (2.0 * (away / rate)).value())
+                               : "time over a link that is not known";
+  warnings.push_back(
+      {"paged-optimizer",
+       fmt::format("{:.1f} GiB of the optimizer's states have no room in the GPU: every update "
+                   "pages them in and out, {} more that the step time does not include",
+                   away.value() / GiB.value(), time)});
+}
+
 void warn_of_memory(const Job& job, std::vector<Warning>& warnings) {
   for (const MemoryDoubt& doubt : memory_doubts(job))
     warnings.push_back({"memory-band", fmt::format("memory has a band of {:.0f} %: {}",
                                                    100.0 * memory_band(job), doubt.why)});
+  if (job.memory.offload == OffloadKind::paged) return warn_of_paging(job, warnings);
   const double load = memory_load(job);
   if (!is_tight(load)) return;
   warnings.push_back(

@@ -33,17 +33,25 @@ struct KernelLibrary {
   std::string_view name;
   FusedKernels kernels;
 };
-/// Liger (arXiv 2410.10989); Unsloth; the kernels of fms-acceleration ("foak"), which are Unsloth's
+/// Liger (arXiv 2410.10989); Unsloth, whose loss never holds all logits (unsloth_zoo,
+/// fused_losses/cross_entropy_loss.py; Cut Cross-Entropy, arXiv 2411.09009, before); the kernels of fms-acceleration ("foak"), which are Unsloth's
 /// for LoRA; Apex.
 inline constexpr std::array kernel_libraries{
     KernelLibrary{
         "liger",
         {FusedKernel::norm, FusedKernel::rope, FusedKernel::swiglu, FusedKernel::linear_loss}},
     KernelLibrary{"unsloth",
-                  {FusedKernel::norm, FusedKernel::rope, FusedKernel::swiglu, FusedKernel::loss,
-                   FusedKernel::lora}},
+                  {FusedKernel::norm, FusedKernel::rope, FusedKernel::swiglu,
+                   FusedKernel::linear_loss, FusedKernel::lora}},
     KernelLibrary{"fast-lora",
                   {FusedKernel::norm, FusedKernel::rope, FusedKernel::loss, FusedKernel::lora}},
     KernelLibrary{"apex", {FusedKernel::norm, FusedKernel::optimizer}}};
+
+/// What the library `name` of those puts in; nothing for another name.
+[[nodiscard]] constexpr FusedKernels kernels_of(std::string_view name) {
+  for (const KernelLibrary& library : kernel_libraries)
+    if (library.name == name) return library.kernels;
+  return {};
+}
 
 }  // namespace foretrain

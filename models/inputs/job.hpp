@@ -95,10 +95,17 @@ enum class AttentionKind { flash, unfused };
 FORETRAIN_ENUM_NAMES(AttentionKind, {AttentionKind::flash, "flash"},
                      {AttentionKind::unfused, "unfused"});
 
-enum class OffloadKind { none, optimizer, optimizer_and_parameters };
+/// paged: states of the optimizer that the GPU updates and the driver moves to the host as far as
+/// they have no room (bitsandbytes).
+enum class OffloadKind { none, optimizer, optimizer_and_parameters, paged };
 FORETRAIN_ENUM_NAMES(OffloadKind, {OffloadKind::none, "none"},
                      {OffloadKind::optimizer, "optimizer"},
-                     {OffloadKind::optimizer_and_parameters, "optimizer+parameters"});
+                     {OffloadKind::optimizer_and_parameters, "optimizer+parameters"},
+                     {OffloadKind::paged, "paged"});
+/// Whether the host's processors update what it keeps.
+[[nodiscard]] constexpr bool host_updates(OffloadKind kind) {
+  return kind == OffloadKind::optimizer || kind == OffloadKind::optimizer_and_parameters;
+}
 
 enum class Backend { nccl, gloo, mpi };
 FORETRAIN_ENUM_NAMES(Backend, {Backend::nccl, "nccl"}, {Backend::gloo, "gloo"},

@@ -42,11 +42,12 @@ StageMemory to_stage_memory(const StageAccount& account) {
   memory.phase = std::string(name_of(account.peak_phase));
   add_rows(account.at(account.peak_phase), memory);
   add_rows(account.outside, memory);
-  memory.allocated =
-      memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.buffers;
+  const Bytes paged{account.outside[MemoryItem::dense_optimizer]};
+  memory.allocated = memory.weights + memory.gradients + memory.optimizer - paged +
+                     memory.activations + memory.buffers;
   memory.counted = Bytes{account.counted};
   memory.resident = Bytes{account.resident};
-  memory.reserved = memory.allocated + memory.fragmentation;
+  memory.reserved = memory.allocated + memory.fragmentation;  // by the allocator
   memory.host = Bytes{account.host};
   memory.to_host = Bytes{account.to_host};
   memory.to_device = Bytes{account.to_device};

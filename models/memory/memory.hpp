@@ -42,6 +42,7 @@ struct StageAccount {
   double host = 0.0;       ///< CPU memory that offloading uses, per GPU
   double to_host = 0.0;    ///< bytes that offloading moves down per optimizer step
   double to_device = 0.0;  ///< and up
+  double paged = 0.0;      ///< states that are in the GPU as far as there is room
   MemoryPhase peak_phase = MemoryPhase::between_steps;
   double allocated = 0.0;  ///< largest total of a phase
   double counted = 0.0;    ///< what torch's counter of allocated bytes shows of that

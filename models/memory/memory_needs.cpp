@@ -34,14 +34,19 @@ template <class StatesOf>
 MemoryNeed need_by_sums(const Job& job, const StageLayout& layout,
                         const ActivationModel& activations, const std::vector<HeavyStage>& heavy,
                         const StatesOf& states_of) {
-  double allocated = 0.0;
+  const double outside = memory_detail::outside_bytes(job).total();
+  MemoryNeed most;
   for (const HeavyStage& stage : heavy) {
     const StageContext context =
         memory_detail::pass_context(job, layout, activations, stage.content);
-    for (const double total : memory_detail::phase_totals(context, states_of(context), stage.live))
+    const StateBytes& states = states_of(context);
+    double allocated = 0.0;
+    for (const double total : memory_detail::phase_totals(context, states, stage.live))
       allocated = std::max(allocated, total);
+    const MemoryNeed need = memory_detail::need_of(job, allocated, outside, states.paged);
+    most = {max(most.peak, need.peak), max(most.high, need.high)};
   }
-  return memory_detail::need_of(job, allocated, memory_detail::outside_bytes(job).total());
+  return most;
 }
 
 StateBytes states_of_stage(StageContext context) {

@@ -160,14 +160,29 @@ void add_gradients(const StageContext& context, MemoryBytes& rows) {
         per.gradient * (updated_at_once(context) + waits / context.dense_shards);
     return;
   }
+  if (offloads_gradients(context.job)) return;
+  const MemoryBytes shards = sharded_gradients(context);
+  for (const Item item : {Item::dense_gradients, Item::expert_gradients}) rows[item] = shards[item];
+}
+
+MemoryBytes sharded_gradients(const StageContext& context) {
+  const double bytes = parameter_bytes(context.job).gradient;
   const bool sharded = scatters_every_pass(context.job);
+  MemoryBytes rows;
   rows[Item::dense_gradients] =
-      per.gradient * context.trained.dense() / (sharded ? context.dense_shards : 1.0);
+      bytes * context.trained.dense() / (sharded ? context.dense_shards : 1.0);
   rows[Item::expert_gradients] =
-      per.gradient * context.trained.experts / (sharded ? context.expert_shards : 1.0);
+      bytes * context.trained.experts / (sharded ? context.expert_shards : 1.0);
+  return rows;
+}
+
+bool offloads_gradients(const Job& job) {
+  return host_updates(job.memory.offload) && job.memory.offload_share == 1.0 &&
+         scatters_every_pass(job);
 }
 
 double main_gradients(const StageContext& context) {
+  if (offloads_gradients(context.job)) return 0.0;
   return parameter_bytes(context.job).step_gradient * updated_together(context);
 }
 

@@ -19,10 +19,18 @@ void add_outside(const StageContext& context, StageAccount& account) {
   account.outside[Item::communicators] = bytes.communicators;
   account.outside[Item::context] = bytes.context;
   const double outside = bytes.total();
-  const MemoryNeed need = need_of(context.job, account.allocated, outside);
+  const double least = device_bytes(context.job, account.allocated, outside);
+  const MemoryNeed need = need_of(context.job, account.allocated, outside, account.paged);
   account.device = need.peak.value();
   account.high = need.high.value();
-  account.outside[Item::fragmentation] = account.device - (account.allocated + outside);
+  account.outside[Item::fragmentation] = least - (account.allocated + outside);
+  // Every update brings the pages that left back, and what fills their place down.
+  const double here = account.device - least;
+  const double away = account.paged - here;
+  account.outside[Item::dense_optimizer] = here;
+  account.host += away;
+  account.to_host += away;
+  account.to_device += away;
 }
 
 /// Torch's counter saw the tensors of captured parts of layers once, when they were captured, with
@@ -180,9 +188,11 @@ StageContext make_context(const Job& job, const StageLayout& layout,
   return context;
 }
 
-/// Moves states to the host where the job asks for it. Per step the gradients of the moved share go
-/// down and its new weights come up; weights that rest in host memory come up for every forward and
-/// backward pass instead (arXiv 2101.06840 section 3, arXiv 2104.07857 section 5).
+/// Moves states to the host where the job asks for it; paged moments leave the allocator, whose
+/// memory they never are (bitsandbytes/functional.py, get_paged: cudaMallocManaged). Per step the
+/// gradients of the moved share go down and its new weights come up; weights that rest in host
+/// memory come up for every forward and backward pass instead (arXiv 2101.06840 section 3, arXiv
+/// 2104.07857 section 5).
 void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount& account) {
   const Job& job = context.job;
   const OffloadKind kind = job.memory.offload;
@@ -191,9 +201,20 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
     account.host += share * rows[item];
     rows[item] *= 1.0 - share;
   };
+  if (kind == OffloadKind::paged) {
+    const double master = optimizer_states(job).master;
+    const auto page = [&](Item item, double owned) {
+      account.paged += rows[item] - master * owned;
+      rows[item] = master * owned;
+    };
+    page(Item::dense_optimizer, context.trained.dense() / context.dense_shards);
+    page(Item::expert_optimizer, context.trained.experts / context.expert_shards);
+    return;
+  }
   const double share = job.memory.offload_share;
   move(Item::dense_optimizer, share);
   move(Item::expert_optimizer, share);
+  if (offloads_gradients(job)) account.host += sharded_gradients(context).total();
   const ParameterBytes per = parameter_bytes(job);
   const double owned = context.trained.dense() / context.dense_shards +
                        context.trained.experts / context.expert_shards;

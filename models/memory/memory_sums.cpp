@@ -66,6 +66,7 @@ StateBytes state_bytes(const StageContext& context) {
     offload_states(context, rows, moved);
     add_workspaces(context, rows);
   });
+  bytes.paged = moved.paged;
   bytes.gradients = rows_of([&](MemoryBytes& rows) { add_gradients(context, rows); });
   bytes.main_gradients = main_gradients(context);
   bytes.step_copies = step_copies(context);
@@ -130,10 +131,13 @@ OutsideBytes outside_bytes(const Job& job) {
   return {groups * rules.communicator.value(), rules.context.value()};
 }
 
-MemoryNeed need_of(const Job& job, double allocated, double outside) {
-  const double above = 1.0 + reserved_band(job);
-  return {Bytes{device_bytes(job, allocated, outside)},
-          Bytes{device_bytes(job, above * allocated, outside)}};
+MemoryNeed need_of(const Job& job, double allocated, double outside, double paged) {
+  const double room = job.cluster.host.device.usable_memory.value();
+  const auto filled = [&](double bytes) {
+    const double without = device_bytes(job, bytes, outside);
+    return Bytes{std::max(without, std::min(room, without + paged))};
+  };
+  return {filled(allocated), filled((1.0 + reserved_band(job)) * allocated)};
 }
 
 std::vector<HeavyStage> heavy_stages(const Job& job, const StageLayout& layout) {

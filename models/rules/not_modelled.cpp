@@ -16,8 +16,19 @@
 namespace foretrain {
 namespace {
 
+/// bitsandbytes' PagedAdam(W), PagedLion and PagedAdEMAMix (bitsandbytes/optim).
+void refuse_paged_states(const Job& job, Reasons& reasons) {
+  using enum OptimizerKind;
+  const OptimizerKind kind = job.training.optimizer;
+  if (kind == adamw || kind == adam8bit || kind == lion || kind == ademamix) return;
+  refuse(reasons, "memory.offload",
+         fmt::format("paged states of {} are not modelled", name_of(kind)),
+         "training.optimizer: adamw, adam8bit, lion or ademamix");
+}
+
 void refuse_offloaded_states(const Job& job, Reasons& reasons) {
-  if (job.memory.offload == OffloadKind::none) return;
+  if (job.memory.offload == OffloadKind::paged) return refuse_paged_states(job, reasons);
+  if (!host_updates(job.memory.offload)) return;
   if (job.memory.offload == OffloadKind::optimizer_and_parameters)
     return refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
                   "memory.offload: optimizer");

@@ -47,7 +47,7 @@ void refuse_in_backward(const Job& job, Reasons& reasons) {
         "updates in the backward pass are modelled without pipelines and "
         "torch.nn.DataParallel",
         "parallel.pipeline: 1, parallel.processes: per-gpu");
-  if (job.memory.offload != OffloadKind::none)
+  if (host_updates(job.memory.offload))
     refuse_here("updates in the backward pass on the host's processors are not modelled",
                 "memory.offload: none");
 }
@@ -67,7 +67,7 @@ void refuse_projection(const Job& job, Reasons& reasons) {
   if (job.fine_tuning.adapts())
     refuse(reasons, key, "projected gradients of adapters are not modelled: they are small",
            "fine_tuning.adapter: none");
-  if (job.memory.offload != OffloadKind::none)
+  if (host_updates(job.memory.offload))
     refuse(reasons, key, "projections on the host's processors are not modelled",
            "memory.offload: none");
 }

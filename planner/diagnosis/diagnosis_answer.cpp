@@ -43,8 +43,9 @@ AnswerTable waterfall_table(const std::vector<WaterfallLine>& lines) {
 }
 
 void add_cause(const RankedCause& cause, std::size_t rank, AnswerSection& section) {
+  const bool none = cause.id == as_forecast_id || cause.id == unexplained_id;
   section.blocks.emplace_back(
-      AnswerLine{cause_head(cause), fmt::format("{:>2}. ", rank), Tone::strong});
+      AnswerLine{cause_head(cause), none ? " -  " : fmt::format("{:>2}. ", rank), Tone::strong});
   constexpr std::size_t most = 4;
   AnswerFacts evidence;
   evidence.label_columns = 4;
@@ -58,11 +59,13 @@ void add_cause(const RankedCause& cause, std::size_t rank, AnswerSection& sectio
 
 AnswerSection causes_section(const Diagnosis& diagnosis) {
   AnswerSection section{"Causes, by the time they are likely to cost"};
+  if (!can_name_causes(diagnosis)) return section;
   const std::size_t shown = std::min(std::max(most_shown, diagnosis.tied), diagnosis.causes.size());
   std::string rest;
   for (std::size_t i = 0; i < diagnosis.causes.size(); ++i) {
     const RankedCause& cause = diagnosis.causes[i];
-    if (i < shown && cause.likelihood >= least_likelihood)
+    const bool none = cause.id == as_forecast_id || cause.id == unexplained_id;
+    if ((i < shown || none) && cause.likelihood >= least_likelihood)
       add_cause(cause, i + 1, section);
     else
       rest += (rest.empty() ? "" : ", ") + cause.id;
@@ -80,9 +83,9 @@ AnswerTable memory_causes_table(const Diagnosis& diagnosis) {
   return table;
 }
 
-AnswerList differences_list(const Diagnosis& diagnosis) {
+AnswerList differences_list(const std::vector<SettingDifference>& differences) {
   AnswerList list;
-  for (const SettingDifference& one : diagnosis.differences)
+  for (const SettingDifference& one : differences)
     list.items.push_back(fmt::format("{}: the log says {}, the scenario {}", one.key,
                                      plain_text(one.log, 40), one.scenario));
   return list;
@@ -145,8 +148,10 @@ Answer diagnosis_answer(const DiagnosisReport& report) {
               {course_facts(report), AnswerPicture{series_svg(report), "Step times of the run"}}});
   answer.add("Step: from forecast to measurement", waterfall_table(diagnosis.waterfall));
   answer.add(wall_title(diagnosis), waterfall_table(diagnosis.wall_waterfall));
-  answer.add("Log and scenario differ: the forecast is of another run",
-             differences_list(diagnosis));
+  answer.add("Log and scenario differ: the log is of another run",
+             differences_list(diagnosis.differences));
+  answer.add("Log and scenario differ: the forecast follows the log",
+             differences_list(diagnosis.followed));
   answer.add(causes_section(diagnosis));
   answer.add("Settings that would hold about as much memory", memory_causes_table(diagnosis));
   answer.add("Logs that would show more", AnswerList{diagnosis.missing});

@@ -136,9 +136,12 @@ std::string diagnosis_json(const DiagnosisReport& report) {
   for (std::size_t i = 0; i < diagnosis.tied && diagnosis.tied > 1; ++i)
     tied.push_back(fmt::format("{}", fmt::join(diagnosis.explanations[i].causes, "+")));
   Json differences = Json::array();
-  for (const SettingDifference& one : diagnosis.differences)
-    differences.push_back(
-        {{"key", one.key}, {"log", plain_text(one.log, 60)}, {"scenario", one.scenario}});
+  for (const auto* const some : {&diagnosis.differences, &diagnosis.followed})
+    for (const SettingDifference& one : *some)
+      differences.push_back({{"key", one.key},
+                             {"log", plain_text(one.log, 60)},
+                             {"scenario", one.scenario},
+                             {"followed", some == &diagnosis.followed}});
   const Json json{{"schema", "diagnosis/1"},
                   {"foretrain_version", version},
                   {"verdict", diagnosis_verdict(report)},

@@ -27,6 +27,7 @@ void add_step(const DiagnosisReport& report, Lines& lines) {
   lines.emplace_back(
       "step", fmt::format("{} in the median of {} records, P10 {}, P90 {}", text_of(course.median),
                           course.records, text_of(course.p10), text_of(course.p90)));
+  if (!report.diagnosis.differences.empty()) return;
   lines.emplace_back(
       "forecast",
       fmt::format("{} (P10 {}, P90 {}): the run takes {} than that, {} the band",
@@ -63,11 +64,12 @@ void add_pauses(const RunCourse& course, Lines& lines) {
     lines.emplace_back("pauses", "unknown: the log has no time stamps");
     return;
   }
-  lines.emplace_back("pauses", course.pauses == 0
-                                   ? "none between steps"
-                                   : fmt::format("{} between steps, {}; of it {} at checkpoints",
-                                                 course.pauses, text_of(course.paused_seconds),
-                                                 text_of(course.paused_at_checkpoints)));
+  lines.emplace_back("pauses",
+                     course.pauses == 0
+                         ? "none between steps"
+                         : fmt::format("{} between steps, {}; of it {} at checkpoints; {}",
+                                       course.pauses, text_of(course.paused_seconds),
+                                       text_of(course.paused_at_checkpoints), pause_words(course)));
   lines.emplace_back("productive", fmt::format("{} of {}", percent_text(*course.productive),
                                                duration_text(Seconds{*course.wall_seconds})));
 }
@@ -76,6 +78,13 @@ void add_memory(const DiagnosisReport& report, Lines& lines) {
   const TrainingLog& log = report.log;
   const ExpectedRun& expected = report.diagnosis.expected;
   const bool reserved = log.memory_kind == "reserved";
+  if (!report.diagnosis.differences.empty()) {
+    if (log.memory_max_bytes)
+      lines.emplace_back(
+          "memory",
+          fmt::format("{} {} at most", bytes_text(Bytes{*log.memory_max_bytes}), log.memory_kind));
+    return;
+  }
   const double forecast = reserved ? expected.reserved : expected.allocated;
   const std::string of_forecast =
       fmt::format("{} forecast, of {} that a process can get", bytes_text(Bytes{forecast}),
@@ -122,13 +131,26 @@ double waterfall_top(const std::vector<WaterfallLine>& lines) {
   return most;
 }
 
+std::string counted(long count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string pause_words(const RunCourse& course) {
+  const std::string one = text_of(course.usual_pause);
+  if (!course.pause_period)
+    return fmt::format("{} of about {} each", counted(course.pauses, "pause"), one);
+  return fmt::format("a pause of about {} every {:.0f} steps", one, *course.pause_period);
+}
+
 std::string cause_head(const RankedCause& cause) {
+  if (cause.id == as_forecast_id || cause.id == unexplained_id)
+    return fmt::format("{} ({:.0f} %)", cause.title, 100.0 * cause.likelihood);
   std::string text = cause.title;
   if (!cause.setting.empty()) text += ": " + cause.setting;
   text += fmt::format(" ({:.0f} % likely", 100.0 * cause.likelihood);
   if (cause.share) text += ", step " + text_of(cause.step);
   if (cause.share) text += fmt::format(", {:.0f} % of the gap", 100.0 * *cause.share);
-  if (!cause.share && cause.lost >= 0.001 && cause.id != unexplained_id)
+  if (!cause.share && cause.lost >= 0.001)
     text += ", costs " + percent_text(cause.lost) + " of the time";
   return text + ")";
 }
@@ -161,6 +183,17 @@ std::string shift_words(const LevelShift& shift) {
                                          shift.step, percent(ratio - 1.0))
                            : fmt::format("SLOW UNTIL STEP {}: steps took {} longer than since",
                                          shift.step, percent(ratio - 1.0));
+}
+
+/// Pauses that come at equal distances are rarely anything but checkpoints or evaluations, which
+/// many logs do not name.
+std::string pauses_words(const RunCourse& course, double size) {
+  std::string text = fmt::format("{} OF THE TIME IS LOST BETWEEN STEPS: {}", percent_text(size),
+                                 pause_words(course));
+  if (course.paused_at_checkpoints > 0.0) return text + ", beside those at checkpoints";
+  if (!course.pause_period) return text + ", where the log names no checkpoint";
+  return text + fmt::format("; a checkpoint or an evaluation every {:.0f} steps would explain it",
+                            *course.pause_period);
 }
 
 std::string memory_words(const DiagnosisReport& report, double size) {
@@ -207,8 +240,7 @@ std::string finding_words(const DiagnosisReport& report, const RunFinding& findi
           "{} OF THE TIME IS LOST IN SINGLE SLOW STEPS{}", percent_text(finding.size),
           course.period ? fmt::format(", one every {:.0f} steps", *course.period) : "");
     case FindingKind::pauses:
-      return fmt::format("{} OF THE TIME IS LOST BETWEEN STEPS, not at checkpoints",
-                         percent_text(finding.size));
+      return pauses_words(course, finding.size);
     case FindingKind::memory:
       return memory_words(report, finding.size);
   }
@@ -216,6 +248,9 @@ std::string finding_words(const DiagnosisReport& report, const RunFinding& findi
 }
 
 std::string cause_sentence(const Diagnosis& diagnosis) {
+  if (!can_name_causes(diagnosis))
+    return fmt::format("{} cannot identify a cause; a log of {} steps and more may.",
+                       counted(diagnosis.course.records, "record"), fewest_records);
   const StepExplanation& first = diagnosis.explanations.front();
   if (diagnosis.tied > 1) {
     std::string names;
@@ -227,7 +262,9 @@ std::string cause_sentence(const Diagnosis& diagnosis) {
     return "The log cannot identify the cause: " + names + ".";
   }
   if (first.causes.front() == as_forecast_id)
-    return "Nothing in the log points to a cause; the forecast itself may be off.";
+    return fmt::format(
+        "Nothing in the log points to a cause; it is consistent with forecast error ({:.0f} %).",
+        100.0 * first.likelihood);
   if (first.causes.front() == unexplained_id) return "No known cause explains it.";
   return "Likeliest: " + explanation_words(diagnosis, first, true) + ".";
 }
@@ -247,12 +284,19 @@ std::string interruption_sentence(const Diagnosis& diagnosis, FindingKind kind) 
 
 /// Comes first: nothing else means much then.
 std::string differences_sentence(const Diagnosis& diagnosis) {
-  if (diagnosis.differences.empty()) return "";
-  const SettingDifference& first = diagnosis.differences.front();
-  const std::size_t more = diagnosis.differences.size() - 1;
-  return fmt::format("THE FORECAST IS OF ANOTHER RUN: the log has {} {}, the scenario {}{}. ",
-                     first.key, plain_text(first.log, 40), first.scenario,
-                     more == 0 ? "" : fmt::format(", and {} more", more));
+  const auto& apart = diagnosis.differences.empty() ? diagnosis.followed : diagnosis.differences;
+  if (apart.empty()) return "";
+  const SettingDifference& first = apart.front();
+  const std::size_t more = apart.size() - 1;
+  const std::string what =
+      fmt::format("the log has {} {}, the scenario {}{}", first.key, plain_text(first.log, 40),
+                  first.scenario, more == 0 ? "" : fmt::format(", and {} more", more));
+  if (diagnosis.differences.empty())
+    return fmt::format("The forecast follows the log's batch: {}. ", what);
+  return fmt::format(
+      "THE LOG IS OF ANOTHER RUN: {}. Nothing is compared: give the scenario of this "
+      "run, or change it with --set.",
+      what);
 }
 
 std::string memory_sentence(const Diagnosis& diagnosis) {
@@ -268,6 +312,7 @@ std::string memory_sentence(const Diagnosis& diagnosis) {
 std::string diagnosis_verdict(const DiagnosisReport& report) {
   const Diagnosis& diagnosis = report.diagnosis;
   std::string text = differences_sentence(diagnosis);
+  if (!diagnosis.differences.empty()) return text;
   if (diagnosis.as_forecast()) text += "AS FORECAST: " + band_words(diagnosis) + ".";
   bool told = false;
   for (const RunFinding& finding : diagnosis.findings) {

@@ -153,6 +153,7 @@ ImportedModel import_model_config(const fs::path& file, const std::string& name,
   ImportedModel result{called, {}, model->assumed};
   result.text = model_catalog_text(
       *model, "imported from the Hugging Face configuration " + file.filename().string(), date);
+  if (model->packed) result.notes.push_back(model->packed->sentence());
   if (!model->unknown.empty())
     result.notes.push_back("nothing was made of these keys: " + joined(model->unknown));
   return result;

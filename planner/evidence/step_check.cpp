@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/evidence/validate.hpp"
+#include "planner/text/format.hpp"
 
 namespace foretrain {
 namespace {
@@ -35,14 +36,30 @@ class CommonShift {
   int count_ = 0;
 };
 
+bool is_memory(const RecordCheck& check) {
+  return check.quantity.starts_with("mem_") && check.high > 0.0;
+}
+
+void judge_memory(const RecordCheck& check, RecordsCheck& result) {
+  ++result.memory;
+  if (check.measured >= check.low && check.measured <= check.high) return;
+  result.outside.push_back(
+      fmt::format("{}: measured {} of memory ({}), {} than the forecast expects: {} ({} to {})",
+                  check.id, bytes_text(Bytes{check.measured}), check.quantity.substr(4),
+                  check.measured > check.high ? "more" : "less", bytes_text(Bytes{check.predicted}),
+                  bytes_text(Bytes{check.low}), bytes_text(Bytes{check.high})));
+}
+
 }  // namespace
 
-StepCheck check_steps(const Validation& validation, bool own) {
-  StepCheck result;
+RecordsCheck check_records(const Validation& validation, bool own) {
+  RecordsCheck result;
   CommonShift shift;
   for (const RecordCheck& check : validation.records) {
-    if (check.skipped || check.quantity != step_quantity) continue;
-    ++result.compared;
+    if (check.skipped) continue;
+    if (is_memory(check)) judge_memory(check, result);
+    if (check.quantity != step_quantity) continue;
+    ++result.steps;
     shift.add(check);
     if (check.measured >= check.low && check.measured <= check.high) continue;
     result.outside.push_back(fmt::format(

@@ -49,20 +49,21 @@ struct Validation {
 /// @throws UsageError when a file cannot be read or has another format, ScenarioError with places
 [[nodiscard]] Validation validate(const ValidateRequest& request);
 
-/// Measured steps held against the bands of their forecasts.
-struct StepCheck {
-  int compared = 0;
+/// Measured steps and memory held against the bands of their forecasts.
+struct RecordsCheck {
+  int steps = 0;   ///< compared
+  int memory = 0;  ///< likewise
   std::vector<std::string> outside;  ///< a sentence each
 };
 /// @param own they are priced by profiles of one's own: then all together must not be off, either
-[[nodiscard]] StepCheck check_steps(const Validation& validation, bool own);
+[[nodiscard]] RecordsCheck check_records(const Validation& validation, bool own);
 
 /// What is shown besides the errors by source and quantity.
 struct ValidationView {
   bool skipped = false;  ///< every record that was left out, and why
   bool figures = false;  ///< the order within published figures
   bool shipped = false;  ///< the records are those that constants were fitted on
-  std::optional<StepCheck> check = std::nullopt;
+  std::optional<RecordsCheck> check = std::nullopt;
 };
 [[nodiscard]] Answer validation_answer(const Validation& validation, const ValidationView& view);
 /// {"records": [...], "summary": [...], "stage_profiles": {...}}; a skipped record has nulls for

@@ -230,15 +230,28 @@ std::string sentence_of(const Validation& validation) {
                      short_percent(total->mape));
 }
 
-void judge(const StepCheck& check, AnswerHead& head) {
+/// "3 measured steps and 2 measured peaks of memory".
+std::string compared_words(const RecordsCheck& check) {
+  const auto some = [](int count, const char* one, const char* more) {
+    return fmt::format("{} measured {}", count, count == 1 ? one : more);
+  };
+  const std::string steps = some(check.steps, "step", "steps");
+  const std::string memory = some(check.memory, "peak of memory", "peaks of memory");
+  if (check.memory == 0) return steps;
+  return check.steps == 0 ? memory : steps + " and " + memory;
+}
+
+void judge(const RecordsCheck& check, AnswerHead& head) {
   const bool inside = check.outside.empty();
   head.verdict = inside ? Verdict::safe : Verdict::no;
   head.words = inside ? "AS FORECAST" : "OUTSIDE THE BAND";
   head.sentence =
-      inside ? fmt::format("All {} measured steps lie inside the bands of their forecasts. ",
-                           check.compared)
-             : fmt::format("{} of {} measured steps lie outside the bands of their forecasts. ",
-                           check.outside.size(), check.compared);
+      inside
+          ? fmt::format("Of {}, all lie inside the bands of their forecasts. ",
+                        compared_words(check))
+          : fmt::format(
+                "Of {}, {} outside the bands of their forecasts. ", compared_words(check),
+                check.outside.size() == 1 ? "1 lies" : fmt::format("{} lie", check.outside.size()));
 }
 
 AnswerHead head_of(const Validation& validation, const ValidationView& view) {

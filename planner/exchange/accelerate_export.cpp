@@ -31,7 +31,7 @@ void refuse_for_accelerate(const Job& job, ExportBook& book) {
   book.refuse_if(job.memory.offload == OffloadKind::optimizer,
                  "memory.offload: optimizer, which takes a file of DeepSpeed: foretrain export "
                  "deepspeed");
-  book.refuse_if(job.memory.offload != OffloadKind::none && parallel.zero < 2,
+  book.refuse_if(host_updates(job.memory.offload) && parallel.zero < 2,
                  "memory.offload without shards");
   const bool split = parallel.tensor > 1 || parallel.context > 1;
   book.refuse_if(split && parallel.zero == 0, "tensor or context ranks without shards");

@@ -56,6 +56,7 @@ void judge_plan(const Job& job, ExportBook& book) {
   book.refuse_if(job.training.optimizer != OptimizerKind::adamw &&
                      job.training.optimizer != OptimizerKind::sgd,
                  "optimizers other than AdamW and SGD");
+  book.refuse_if(job.memory.offload == OffloadKind::paged, "memory.offload: paged");
   book.refuse_if(job.training.optimizer_in_backward, "training.optimizer_in_backward");
   book.refuse_if(job.training.projection.projects(), "training.gradient_projection");
   if (ProcessGrid{parallel}.replica_ranks() > 1)

@@ -82,7 +82,6 @@ class MegatronWriter {
     book_.refuse_if(model.norm_bias == rms, "norms with another bias than usual");
     book_.refuse_if(model.norms_per_layer != 2, "layers with other than two norms");
     book_.refuse_if(model.embedding_norm, "a norm behind the embedding");
-    if (model.mlp_clamp > 0.0) add("activation-func-clamp-value", "7.0");
     const bool inner = model.attention_output_bias;
     book_.refuse_if(inner != model.mlp_bias || (inner && !model.qkv_bias),
                     "biases on some projections only");
@@ -348,6 +347,7 @@ class MegatronWriter {
     book_.refuse_if(job_.training.fused_kernels.any(), "training.fused_kernels");
     book_.refuse_if(memory.offload == OffloadKind::optimizer_and_parameters,
                     "offloaded parameters");
+    book_.refuse_if(memory.offload == OffloadKind::paged, "memory.offload: paged");
     add_if(memory.offload == OffloadKind::optimizer, "optimizer-cpu-offload");
     offload_modules(memory.activation_offload);
     if (memory.offloaded_layers > 0) {

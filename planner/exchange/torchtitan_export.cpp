@@ -68,6 +68,7 @@ void refuse_for_torchtitan(const Job& job, ExportBook& book) {
   book.refuse_if(!parallel.stage_layers.empty(), "parallel.stage_layers");
   book.refuse_if(parallel.prediction_stage.has_value(), "parallel.prediction_stage");
   book.refuse_if(job.memory.offload == OffloadKind::optimizer, "offloading the optimizer alone");
+  book.refuse_if(job.memory.offload == OffloadKind::paged, "memory.offload: paged");
   book.refuse_if(job.communication.gradient_dtype == Precision::fp16,
                  "communication.gradient_dtype: fp16");
   const Precision precision = job.training.precision;

@@ -90,6 +90,8 @@ bool names_flash3(const Job& job, TuningFramework framework) {
          job.memory.attention_library == AttentionLibrary::flash3;
 }
 
+bool offloads_all(const Job& job) { return job.memory.offloaded_layers >= job.model.layers; }
+
 /// Writes one configuration; every member writes one group of its keys.
 class TuningWriter {
  public:
@@ -100,6 +102,7 @@ class TuningWriter {
     add_model();
     add_batch();
     add_precision();
+    add_activation_offload();
     add_adapter();
     add_kernels();
     add_sharding();
@@ -163,6 +166,19 @@ class TuningWriter {
     book_.refuse_if(!narrow && !shards && is(TuningFramework::axolotl),
                     "training.master_weights: fp32 without FSDP, since Axolotl loads 16 bits and "
                     "trains them");
+  }
+
+  /// Saved tensors of all layers in host memory; of some layers there is no key.
+  void add_activation_offload() {
+    if (!offloads_all(job_)) return;
+    if (!is(TuningFramework::llamafactory)) return lines_.add("activation_offloading: true");
+    if (!runs_unsloth()) lines_.add("use_unsloth_gc: true");
+  }
+
+  /// LLaMA-Factory's `use_unsloth`: all kernels of Unsloth, and its checkpoints in host memory.
+  [[nodiscard]] bool runs_unsloth() const {
+    return is(TuningFramework::llamafactory) && offloads_all(job_) &&
+           job_.training.fused_kernels == kernels_of("unsloth");
   }
 
   void add_adapter() {
@@ -238,7 +254,7 @@ class TuningWriter {
 
   void add_optimizer() {
     const Training& training = job_.training;
-    const std::string_view name = tuning::optimizer_name(training);
+    const std::string_view name = tuning::optimizer_name(training, job_.memory.offload);
     const bool muon = training.optimizer == OptimizerKind::muon;
     if (name.empty() || (muon && !is(TuningFramework::axolotl)))
       book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
@@ -268,8 +284,11 @@ class TuningWriter {
   void add_fused() {
     using enum FusedKernel;
     const FusedKernels& fused = job_.training.fused_kernels;
+    if (runs_unsloth()) return lines_.add("use_unsloth: true");
     book_.refuse_if(fused.has(lora) && !is(TuningFramework::axolotl),
-                    "training.fused_kernels: lora");
+                    "training.fused_kernels: lora, which is Unsloth's: foretrain export axolotl, "
+                    "or llamafactory where all its kernels and memory.offloaded_layers of all "
+                    "layers are set (use_unsloth)");
     const bool any = fused.has(norm) || fused.has(rope) || fused.has(swiglu) || fused.has(loss) ||
                      fused.has(linear_loss);
     if (is(TuningFramework::axolotl)) {
@@ -355,6 +374,7 @@ Job without_said(const Job& job, TuningFramework framework) {
   rest.memory.attention = usual.memory.attention;
   if (names_flash3(job, framework)) rest.memory.attention_library = usual.memory.attention_library;
   rest.memory.offload = usual.memory.offload;
+  if (offloads_all(job)) rest.memory.offloaded_layers = usual.memory.offloaded_layers;
   const bool narrow = job.training.narrow_weights();
   if (job.communication.gradient_dtype == (narrow ? job.training.precision : Precision::fp32))
     rest.communication.gradient_dtype = usual.communication.gradient_dtype;

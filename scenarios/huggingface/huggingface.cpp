@@ -199,6 +199,7 @@ std::optional<HuggingFaceModel> import_huggingface(const YamlNode& root,
   reader.finish();
   huggingface::read_towers(root, *family, *known, model);
   if (diagnostics.count() != before) return std::nullopt;
+  model.packed = packed_checkpoint(root);
   model.shape.name = request.name;
   model.shape.title = request.name;
   return model;

@@ -6,12 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/llm.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {
+
+/// How the matrices of a checkpoint rest, by the `quantization_config` beside its shape.
+struct PackedCheckpoint {
+  std::string words;                     ///< "4 bits of GPTQ"
+  std::optional<FrozenFormat> frozen{};  ///< of it below adapters; nothing: none is modelled
+  std::string serving{};  ///< value of serving.precision.weights; empty: none is modelled
+  bool unpacks = false;   ///< loaded for training as 16 bits (fp8, MXFP4)
+  Mark mark{};
+
+  /// What a reader is told where the shape alone is taken.
+  [[nodiscard]] std::string sentence() const;
+};
+
+/// Nothing for weights in 16 bits.
+[[nodiscard]] std::optional<PackedCheckpoint> packed_checkpoint(const YamlNode& root);
 
 /// A model read from a Hugging Face configuration, and what was made of its keys.
 struct HuggingFaceModel {
@@ -20,6 +36,7 @@ struct HuggingFaceModel {
   std::vector<std::string> ignored;   ///< keys that change neither sizes nor FLOPs
   std::vector<std::string> unknown;   ///< keys this reader does not know; nothing was made of them
   std::vector<std::string> assumed;   ///< sentences: what the file leaves out
+  std::optional<PackedCheckpoint> packed{};
 };
 
 /// What is said beside a configuration.

@@ -313,7 +313,7 @@ void Reader::tell_outside() {
 void Reader::finish() {
   tell_limits();
   if (around_ != nullptr) tell_outside();
-  used_.insert({"model_type", "text_config"});
+  used_.insert({"model_type", "text_config", "quantization_config"});
   for (const std::string& key : family_.keys.find("vision")->second) used_.insert(key);
   sort(map_, "");
   if (around_ != nullptr) sort(*around_, "");

@@ -13,6 +13,7 @@ namespace {
 std::string comments(const HuggingFaceModel& model) {
   std::string text;
   for (const std::string& sentence : model.assumed) text += "# " + sentence + "\n";
+  if (model.packed) text += "# " + model.packed->sentence() + "\n";
   for (const std::string& key : model.unknown) text += "# " + key + ": unknown key, ignored\n";
   return text;
 }

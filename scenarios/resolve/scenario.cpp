@@ -151,6 +151,15 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
   check_machine_keys(values, diagnostics);
 }
 
+/// Stacks of programs that split a model in fewer ways than others on the same kernels: where a
+/// scenario names no program, it is the stack's. Tensor and context ranks come by accelerate.
+void resolve_framework(const FieldValues& values, Job& job) {
+  constexpr std::string_view trainer = "hf-trainer";
+  if (values.has("parallel.framework") || job.stack.name != trainer) return;
+  const bool splits = job.parallel.tensor > 1 || job.parallel.context > 1;
+  job.parallel.framework = splits ? PlanFramework::accelerate : PlanFramework::transformers;
+}
+
 Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
   if (const auto request = request_of(values, "model")) {
     const YamlNode& node = values.at("model").node;
@@ -161,6 +170,7 @@ Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& co
   resolve_cluster(values, job, context);
   if (const auto request = request_of(values, "stack"))
     if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
+  resolve_framework(values, job);
   if (const auto request = request_of(values, "site"))
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
   return split_generation(values, job.cluster, context.diagnostics);

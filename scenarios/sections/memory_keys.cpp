@@ -110,7 +110,9 @@ std::vector<SectionKey<MemoryOptions>> place_keys() {
                         .example = "flash-3"},
                        &MemoryOptions::attention_library)),
       with_default({.path = "memory.offload",
-                    .help = "What lives in host memory instead of GPU memory.",
+                    .help = "What lives in host memory instead of GPU memory. paged: states of "
+                            "the optimizer as far as the GPU has no room (bitsandbytes' paged "
+                            "optimizers).",
                     .example = "none"},
                    &MemoryOptions::offload),
       with_default({.path = "memory.offload_share",

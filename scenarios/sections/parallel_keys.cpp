@@ -114,12 +114,15 @@ std::vector<SectionKey<Parallel>> replica_keys() {
                         "means), or loss (computed inside the module, one number per replica).",
                 .example = "outputs"},
                &Parallel::gather),
-      left_out({.path = "parallel.framework",
-                .help = "The program that runs the plan, where it has not all ways to split a "
-                        "model that others on the same kernels have: plans that it cannot run are "
-                        "illegal. any is what a file without this key means.",
-                .example = "transformers"},
-               &Parallel::framework),
+      left_out(
+          {.path = "parallel.framework",
+           .help =
+               "The program that runs the plan, where it has not all ways to split a "
+               "model that others on the same kernels have: plans that it cannot run are "
+               "illegal. any is what a file without this key means, but with stack: hf-trainer, "
+               "which the Trainer runs.",
+           .example = "transformers"},
+          &Parallel::framework),
       with_default({.path = "parallel.zero",
                     .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer "
                             "states, 2 also gradients, 3 also weights (fully sharded). Under a "

@@ -184,8 +184,8 @@ SectionKey<Training> kernels_key() {
            "(activation, gate and product), loss (cross entropy in place), linear-loss (the "
            "output projection with the loss, in chunks), lora (sums and dropout of adapters), "
            "optimizer; or libraries of them, as they are by default: liger (norm, rope, swiglu, "
-           "linear-loss), unsloth (norm, rope, swiglu, loss, lora), fast-lora (norm, rope, loss, "
-           "lora), apex (norm, optimizer).",
+           "linear-loss), unsloth (norm, rope, swiglu, linear-loss, lora), fast-lora (norm, rope, "
+           "loss, lora), apex (norm, optimizer).",
        .example = "[liger]"},
       &Training::fused_kernels);
   for (const KernelLibrary& library : kernel_libraries)

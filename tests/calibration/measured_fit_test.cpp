@@ -132,6 +132,38 @@ TEST_CASE("measured fit: sweeps of two hosts say that more hosts extrapolate",
   CHECK(std::isfinite(value_of(fit, "protocols.simple.hop")));
 }
 
+TEST_CASE("measured fit: sweeps of one operation alone give finite constants, or none",
+          "[calibration][import]") {
+  for (const int nodes : {1, 2, 4})
+    for (const char* op :
+         {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv"})
+      for (const int points : {1, 4, 31}) {
+        CAPTURE(op, nodes, points);
+        ImportedLog log;
+        log.facts.device = h100;
+        for (int i = 0; i < points; ++i) {
+          SweepRecord record;
+          record.sweep = record.source = "mine";
+          record.collective = op;
+          record.gpu = h100;
+          record.nodes = nodes;
+          record.gpus_per_node = 8;
+          record.size_bytes = std::ldexp(8.0, i);
+          record.time_us = 15.0 + record.size_bytes / 2.0e5;
+          record.host = "dgx-h100";
+          record.fabric = "ib-ndr";
+          log.sweeps.push_back(record);
+        }
+        MeasuredFit fit;
+        REQUIRE_NOTHROW(fit = fit_measured({log}, {h100, "ib-ndr", 0}, catalog()));
+        for (const FittedValue& value : fit.values) {
+          CAPTURE(value.key);
+          CHECK(value.value > 0.0);
+          CHECK(std::isfinite(value.value));
+        }
+      }
+}
+
 TEST_CASE("measured fit: a slow rail is named", "[calibration][import]") {
   ImportedLog log;
   for (int i = 0; i < 8; ++i)

@@ -12,17 +12,12 @@
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/constant_reach.hpp"
 #include "calibration/fit/fit_plan.hpp"
+#include "calibration/fit/fit_stop.hpp"
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/grid/stage_layout.hpp"
 
 namespace foretrain {
-
-/// Thrown out of a fit that was told to stop.
-class FitStopped : public std::runtime_error {
- public:
-  FitStopped() : std::runtime_error("the fit was stopped") {}
-};
 
 /// The measured runs of a fit as residuals ln(predicted/measured)/noise of the logarithms of the
 /// plan's constants. What a row gives does not depend on how many threads compute the rows.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/records/record_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -46,7 +47,8 @@ template <class Number>
   return std::nullopt;
 }
 
-/// The list under `runs`, each made a record by `read`; one without an id is a diagnostic.
+/// The list under `runs`, each made a record by `read`; one without an id, and a key that no record
+/// has, is a diagnostic.
 template <class Record, class Read>
 [[nodiscard]] std::vector<Record> records_of(const YamlNode& document, const std::string& name,
                                              Read read, Diagnostics& diagnostics) {
@@ -57,6 +59,7 @@ template <class Record, class Read>
     return records;
   }
   for (const YamlNode& node : runs->items) {
+    check_record_keys(node, diagnostics);
     Record record = read(node);
     if (record.id.empty()) {
       diagnostics.add(node.mark, "runs", "a run without an id");

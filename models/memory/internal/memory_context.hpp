@@ -90,6 +90,12 @@ void hold_on_other(const StageContext& context, StageAccount& account);
 // Resident rows.
 void add_weights(const StageContext& context, MemoryBytes& rows);
 void add_gradients(const StageContext& context, MemoryBytes& rows);
+/// Gradients that wait for the optimizer, where they are summed up in every pass.
+[[nodiscard]] MemoryBytes sharded_gradients(const StageContext& context);
+/// Whether shards of gradients go to the host as they are made, where its processors update them:
+/// FSDP's CPUOffloadPolicy (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py,
+/// foreach_reduce), DeepSpeed's ZeRO-2 and 3 (runtime/zero/stage3.py, grad_partitions_flat_buffer).
+[[nodiscard]] bool offloads_gradients(const Job& job);
 [[nodiscard]] double main_gradients(const StageContext& context);
 /// Copies of states while the optimizer steps; of the output projection where it is updated first
 /// in the backward pass, beside all that layers keep.
@@ -153,6 +159,7 @@ void add_deferred_outputs(const StageContext& context, int microbatches, Rows& r
 /// Bytes of a stage that neither the micro-batch nor what is recomputed changes.
 struct StateBytes {
   double states = 0.0;  ///< weights, optimizer, workspaces
+  double paged = 0.0;   ///< states of the optimizer beside them
   double gradients = 0.0;
   double main_gradients = 0.0;
   double step_copies = 0.0;
@@ -179,8 +186,9 @@ struct OutsideBytes {
   [[nodiscard]] double total() const { return communicators + context; }
 };
 [[nodiscard]] OutsideBytes outside_bytes(const Job& job);
-/// Of a stage with `allocated` bytes at its peak.
-[[nodiscard]] MemoryNeed need_of(const Job& job, double allocated, double outside);
+/// Of a stage with `allocated` bytes at its peak, beside `paged` ones that fill what is left of the
+/// device's memory and no more.
+[[nodiscard]] MemoryNeed need_of(const Job& job, double allocated, double outside, double paged);
 
 /// A stage that can need most, with what its passes keep alive.
 struct HeavyStage {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "calibration/fit/fit_stop.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/commands.hpp"
@@ -139,9 +140,8 @@ int run_engines(const FitOptions& options) {
     throw UsageError("--inference takes --write and --out beside it");
   const InferenceRequest request{
       options.inference_runs, own_roots(options.folders), {}, &Interruption::noted()};
-  const Interruption interruption;
   const EngineCalibration calibration = calibrate_engines(request);
-  if (Interruption::noted().load()) return Interruption::exit_code();
+  if (Interruption::noted().load()) throw FitStopped{};
   std::vector<TextFile> changed;
   for (const EngineFile& file : calibration.files)
     if (options.write && file.after != file.before) changed.push_back({file.path, file.after});
@@ -185,7 +185,7 @@ int run_shipped(const FitOptions& options) {
   return exit_budget;
 }
 
-int run_fit(const FitOptions& options) {
+int run_asked(const FitOptions& options) {
   if (options.inference) return run_engines(options);
   if (!options.runs.empty() && !options.measured.files.empty())
     throw UsageError(
@@ -197,6 +197,18 @@ int run_fit(const FitOptions& options) {
   if (!options.device.empty() || options.hold_out != 0)
     throw UsageError("--device and --hold-out go with --measured");
   return run_shipped(options);
+}
+
+/// Files are written when the whole fit is there, so that a signal before leaves all as it was.
+int run_fit(const FitOptions& options) {
+  const Interruption interruption;
+  const FitStop stop{Interruption::noted()};
+  try {
+    return run_asked(options);
+  } catch (const FitStopped&) {
+    write_diagnostic("stopped: the fit did not end; no constant and no file was changed");
+    return Interruption::exit_code();
+  }
 }
 
 // What is fitted, and what becomes of it.
@@ -275,7 +287,8 @@ Command add_calibrate_fit(CLI::App& calibrate) {
       "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
       "  foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my\n"
       "  foretrain calibrate fit --inference\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference.");
+      "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference, 128 + N stopped by\n"
+      "signal N (Ctrl-C: 130): nothing was changed.");
   return {fit, [options, inference] {
             options->inference = inference->count() > 0;
             return run_fit(*options);

@@ -121,9 +121,9 @@ int run_inference(const ValidateOptions& options) {
                           "foretrain validate --inference --leave-out source");
 }
 
-/// Measured steps against their bands, each that is outside told.
+/// Measured steps and memory against their bands, each that is outside told.
 /// @return exit code
-int tell_check(const StepCheck& check) {
+int tell_check(const RecordsCheck& check) {
   for (const std::string& sentence : check.outside) write_diagnostic(sentence);
   return check.outside.empty() ? int{exit_ok} : exit_budget;
 }
@@ -145,9 +145,9 @@ int run_records(const ValidateOptions& options) {
   if (options.peers) return deliver_peers(options, validation.records, false, request.catalogs);
   if (options.ablations) return deliver_ablations(options, validation.records);
   ValidationView view{options.skipped, options.figures, options.only_shipped()};
-  if (options.check) view.check = check_steps(validation, !options.folders.profiles.empty());
-  if (view.check && view.check->compared == 0)
-    throw UsageError("--check: no step time could be compared");
+  if (options.check) view.check = check_records(validation, !options.folders.profiles.empty());
+  if (view.check && view.check->steps + view.check->memory == 0)
+    throw UsageError("--check: neither a step time nor memory could be compared");
   const int delivered =
       deliver_evidence(options,
                        {"validation", [&] { return validation_json(validation); },
@@ -171,9 +171,10 @@ int run_power(const ValidateOptions& options) {
 int run_validate(const ValidateOptions& options) {
   if (options.power) return run_power(options);
   if (options.inference.asked()) return run_inference(options);
-  if (options.check && (!options.hidden.empty() || options.accuracy || !options.left_out.empty() ||
-                        options.peers || options.only == name_of(ValidateOnly::memory)))
-    throw UsageError("--check judges measured steps by their forecasts' bands, as --runs does");
+  if (options.check &&
+      (!options.hidden.empty() || options.accuracy || !options.left_out.empty() || options.peers))
+    throw UsageError(
+        "--check judges measured steps and memory by their forecasts' bands, as --runs does");
   if (!options.hidden.empty()) return run_hidden(options);
   if (options.accuracy) return run_accuracy(options, request_of(options));
   if (!options.left_out.empty()) return run_left_out(options, request_of(options));

@@ -40,11 +40,25 @@ const char* help_of(ExportKind kind) {
   return "";
 }
 
+/// Says why the plan cannot run; a plan whose time is not modelled may well run, and is noted.
+bool cannot_run(const Prediction& prediction) {
+  bool broken = false;
+  for (const Infeasible& reason : prediction.reasons) {
+    const bool unknown = reason.rule == not_modelled_rule;
+    write_diagnostic((unknown ? "note      no forecast: " : "infeasible: ") + reason.message +
+                     (reason.remedy.empty() ? "" : " (" + reason.remedy + ")"));
+    broken = broken || !unknown;
+  }
+  return broken;
+}
+
 int run_export(ExportKind kind, const LaunchExportOptions& options) {
   const Scenario scenario = read_scenario(options.scenario);
-  const bool timed = kind == ExportKind::sbatch;
-  const Report report = timed ? evaluate(scenario) : Report{};
-  const Exported exported = export_scenario(kind, scenario, timed ? &report.prediction : nullptr);
+  const Prediction prediction = evaluate(scenario).prediction;
+  const bool broken = cannot_run(prediction);
+  if (broken && kind == ExportKind::sbatch) return exit_infeasible;  // it has no time limit
+  const Exported exported = export_scenario(kind, scenario, &prediction);
+  if (broken) return exit_infeasible;
   for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
   return deliver(exported.text, options.out, FileUse::to_edit);
 }
@@ -66,7 +80,7 @@ std::vector<Command> add_launch_exports(CLI::App& app) {
         "What the format cannot represent is refused where it changes memory or time; what is set\n"
         "elsewhere is listed on standard error, and in comments where the format has them.\n"
         "Exit codes: 0 exported, 2 bad usage or input, or a plan that the format cannot "
-        "represent.");
+        "represent,\n3 the plan cannot run.");
     commands.push_back({part, [kind = kind, options] { return run_export(kind, *options); }});
   }
   return commands;

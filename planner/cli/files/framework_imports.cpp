@@ -61,6 +61,8 @@ std::string import_json(const ImportedScenario& imported) {
                                     {"read", imported.notes.read},
                                     {"ignored", imported.notes.ignored},
                                     {"not_modelled", imported.notes.approximated},
+                                    {"evaluation", imported.notes.evaluation},
+                                    {"run_length", imported.notes.lengths},
                                     {"left_out", imported.notes.unknown},
                                     {"assumed", imported.notes.assumed},
                                     {"scenario", imported.text}};

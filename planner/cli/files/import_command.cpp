@@ -55,6 +55,7 @@ int import_config(const ModelImportOptions& options) {
            : std::optional<HuggingFaceModel>{};
   diagnostics.throw_if_any();
   tell(*model);
+  if (model->packed) write_diagnostic("assumed  " + model->packed->sentence());
   const std::string date = fmt::format(
       "{:%Y-%m-%d}",
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));

@@ -12,6 +12,15 @@ namespace foretrain {
 /// {label, sentence}: step, memory, drift, stalls, pauses, productive time.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> course_lines(
     const DiagnosisReport& report);
+/// A level of steps from fewer records may be chance.
+inline constexpr long fewest_records = 5;
+[[nodiscard]] inline bool can_name_causes(const Diagnosis& diagnosis) {
+  return diagnosis.course.records >= fewest_records && !diagnosis.causes.empty();
+}
+/// "1 record", "3 records".
+[[nodiscard]] std::string counted(long count, const char* what);
+/// "a pause of about 175 s every 50 steps". @pre there are pauses
+[[nodiscard]] std::string pause_words(const RunCourse& course);
 /// Title, setting, likelihood and step with a cause.
 [[nodiscard]] std::string cause_head(const RankedCause& cause);
 /// A finding with its figures, without a full stop.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "scenarios/imports/frameworks/importers.hpp"
+#include "scenarios/imports/frameworks/model_files.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
 namespace foretrain {
@@ -76,7 +77,7 @@ ImportedScenario import_framework(Framework framework, const std::string& text,
   return row.import(
       {text, name, row.title,
        from_name<PlanFramework>(std::string(name_of(framework))).value_or(PlanFramework::any)},
-      options);
+      with_model_file(options));
 }
 
 }  // namespace foretrain

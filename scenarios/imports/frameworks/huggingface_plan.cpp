@@ -33,8 +33,62 @@ int first_sequence(const HuggingFaceModel& model, const PlanImportOptions& optio
 
 std::string words_of(const WantedTuning& tuning) {
   if (!tuning.rank) return "fine-tuning of all weights, which rest in fp32, by the Trainer";
+  const bool packs = tuning.quantised || tuning.frozen;
   return fmt::format("{} of rank {} beside all linear layers, by the Trainer and PEFT",
-                     tuning.quantised ? "QLoRA" : "LoRA", *tuning.rank);
+                     packs ? "QLoRA" : "LoRA", *tuning.rank);
+}
+
+/// What training makes of a checkpoint that rests packed: its format below adapters, or 16 bits
+/// where transformers unpacks it (`dequantize`), or nothing that is modelled.
+/// @throws ScenarioError
+std::optional<FrozenFormat> frozen_checkpoint(const HuggingFaceModel& model, bool adapters,
+                                              PlanNotes& notes) {
+  if (!model.packed) return std::nullopt;
+  const PackedCheckpoint& packed = *model.packed;
+  if (packed.unpacks) {
+    notes.assumed.push_back(
+        fmt::format("weights in 16 bits: the checkpoint's {} (quantization_config) are unpacked "
+                    "as they are loaded, since nothing trains on them",
+                    packed.words));
+    return std::nullopt;
+  }
+  Diagnostics diagnostics;
+  if (!adapters)
+    diagnostics.add(packed.mark, "quantization_config",
+                    fmt::format("weights in {} are frozen: train adapters beside them (--lora "
+                                "RANK), or give the config.json of the model in 16 bits",
+                                packed.words));
+  else if (!packed.frozen)
+    diagnostics.add(packed.mark, "quantization_config",
+                    fmt::format("frozen weights in {} are not modelled: 4 and 8 bits of "
+                                "bitsandbytes, 4 bits of GPTQ",
+                                packed.words));
+  diagnostics.throw_if_any();
+  notes.assumed.push_back(
+      fmt::format("frozen weights in {}, as the checkpoint rests "
+                  "(quantization_config)",
+                  name_of(*packed.frozen)));
+  return packed.frozen;
+}
+
+/// Arguments of the Trainer that load frozen weights so.
+std::string loading_arguments(const WantedTuning& tuning) {
+  using enum FrozenFormat;
+  const FrozenFormat usual = tuning.quantised ? nf4 : as_computed;
+  switch (tuning.frozen.value_or(usual)) {
+    case nf4:
+      return "load_in_4bit: true\n";
+    case nf4_double:
+      return "load_in_4bit: true\nuse_bnb_nested_quant: true\n";
+    case int8:
+      return "load_in_8bit: true\n";
+    case gptq:
+      return "gptq: true\n";
+    case as_computed:
+    case fp32:
+      break;
+  }
+  return "load_in_4bit: false\n";
 }
 
 /// What was read of the model itself.
@@ -57,6 +111,7 @@ ImportedScenario plan_of_huggingface(const ImportSource& source, const PlanImpor
   plan.job.name = model.shape.name;
   plan.job.model = model.shape;
   add_notes(model, plan.notes);
+  (void)frozen_checkpoint(model, false, plan.notes);
   const int gpus = gpus_for({}, 1, host->gpus, options, plan.notes);
   Training& training = plan.job.training;
   training.sequence = first_sequence(model, options);
@@ -80,9 +135,8 @@ ImportedScenario tuning_of_model(const WantedTuning& tuning, const PlanImportOpt
   std::string arguments =
       "bf16: auto\ngradient_checkpointing: true\nper_device_train_batch_size: 1\n";
   if (tuning.rank)
-    arguments += fmt::format(
-        "use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\nload_in_4bit: {}\n",
-        *tuning.rank, tuning.quantised);
+    arguments += fmt::format("use_peft: true\nlora_r: {}\nlora_target_modules: all-linear\n{}",
+                             *tuning.rank, loading_arguments(tuning));
   PlanImportOptions asked = options;
   const auto of_sequence = [&](int tokens) {
     asked.sequence = tokens;
@@ -110,8 +164,12 @@ ImportedScenario tuning_of_huggingface(const ImportSource& source, const WantedT
   asked.shape = model.shape;
   asked.sequence = first_sequence(model, options);
   if (asked.name.empty()) asked.name = model.shape.name;
-  ImportedScenario imported = tuning_of_model(tuning, asked);
+  PlanNotes notes;
+  WantedTuning wanted = tuning;
+  wanted.frozen = frozen_checkpoint(model, tuning.rank.has_value(), notes);
+  ImportedScenario imported = tuning_of_model(wanted, asked);
   add_notes(model, imported.notes);
+  for (std::string& sentence : notes.assumed) imported.notes.assumed.push_back(std::move(sentence));
   return imported;
 }
 

@@ -17,6 +17,8 @@ namespace foretrain {
 struct WantedTuning {
   std::optional<int> rank{};  ///< of the matrices; nothing: all weights
   bool quantised = false;     ///< frozen weights in 4 bits (QLoRA)
+  /// How the checkpoint has packed them already; nothing: in 16 bits.
+  std::optional<FrozenFormat> frozen{};
 };
 
 /// The same as the Hugging Face Trainer and PEFT fine-tune the model, which

@@ -60,6 +60,7 @@ std::vector<std::string> comments_of(const ImportSource& source, const PlanNotes
   add_list(lines, "Read", notes.read);
   add_list(lines, "Ignored, changes neither memory nor time", notes.ignored);
   add_list(lines, "Not modelled, changes memory or time a little", notes.approximated);
+  add_list(lines, "Not modelled, pauses training for evaluation", notes.evaluation);
   add_list(lines, "Left out, not known here, may change memory or time", notes.unknown);
   for (const std::string& sentence : notes.assumed)
     add_wrapped(lines, printable("Assumed: " + sentence));
@@ -119,6 +120,24 @@ std::string own_fabric(const Host& host, const PlanImportOptions& options,
                   fmt::format("is needed for {}, whose NICs ({}) have no fabric preset. Known: {}",
                               host.name, host.nic.name, joined(names)));
   return {};
+}
+
+/// What decides how long a run takes and is in no step of it.
+void tell_run(ImportedPlan& plan) {
+  PlanNotes& notes = plan.notes;
+  if (!notes.evaluation.empty())
+    notes.assumed.push_back(
+        fmt::format("no evaluation: {} are in neither the time of the run nor its memory; write "
+                    "operations.evaluation: {{every_steps: N, pause: TIME}}",
+                    joined(notes.evaluation)));
+  if (notes.lengths.empty()) return;
+  if (plan.job.training.tokens)
+    notes.ignored.insert(notes.ignored.end(), notes.lengths.begin(), notes.lengths.end());
+  else
+    notes.assumed.push_back(
+        fmt::format("the length of the run is not known: {} count examples, whose number or size "
+                    "the source does not say; write training.tokens",
+                    joined(notes.lengths)));
 }
 
 void place(ImportedPlan& plan, const PlanImportOptions& options, Diagnostics& diagnostics) {
@@ -229,12 +248,17 @@ ImportedScenario finish_import(ImportedPlan plan, const ImportSource& source,
   const bool splits = job.parallel.tensor > 1 || job.parallel.context > 1;
   if (source.runs == PlanFramework::transformers && splits)
     job.parallel.framework = PlanFramework::accelerate;
+  if (options.shape && plan.model == options.shape->name) {
+    job.model = *options.shape;
+    plan.model.clear();
+  }
   if (plan.model.empty() && options.find_model) plan.model = catalog_name(job.model, options);
   place(plan, options, diagnostics);
   for (const std::string& part : what_scenarios_cannot_say(job))
     diagnostics.add(Mark{std::make_shared<const std::string>(source.name), 0, 0}, "",
                     "asks for " + part + ", which a scenario cannot represent");
   diagnostics.throw_if_any();
+  tell_run(plan);
   WrittenScenario draft{job, plan.model, comments_of(source, plan.notes), plan.serving,
                         plan.post_training};
   LoadOptions load;

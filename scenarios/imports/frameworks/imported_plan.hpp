@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/inputs/job.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
@@ -20,9 +21,11 @@ struct PlanNotes {
   std::vector<std::string> read;     ///< keys that decided something
   std::vector<std::string> ignored;  ///< keys that change neither memory nor time
   std::vector<std::string>
-      approximated;                  ///< keys that change time or memory a little, not modelled
-  std::vector<std::string> unknown;  ///< keys that nobody knows here, passed over as asked for
-  std::vector<std::string> assumed;  ///< sentences: what the source does not say
+      approximated;                     ///< keys that change time or memory a little, not modelled
+  std::vector<std::string> evaluation;  ///< keys that stop training for evaluation, not modelled
+  std::vector<std::string> lengths;     ///< keys that count examples: the length of the run
+  std::vector<std::string> unknown;     ///< keys that nobody knows here, passed over as asked for
+  std::vector<std::string> assumed;     ///< sentences: what the source does not say
 };
 
 /// What a user says beside the source.
@@ -39,6 +42,7 @@ struct PlanImportOptions {
   std::optional<int> accumulation;               ///< micro-batches per step, likewise
   std::optional<Precision> precision;            ///< likewise
   std::optional<LlmShape> shape;                 ///< of a model that was read already
+  std::optional<PackedCheckpoint> packed{};      ///< how it rests, likewise
   std::string as;                                ///< family to read a Hugging Face file as (--as)
   bool find_model = true;                        ///< look for the shape among the catalog's models
   std::vector<std::string> left_out;             ///< keys to pass over, whatever they mean

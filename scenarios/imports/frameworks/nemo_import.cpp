@@ -220,6 +220,7 @@ std::optional<LlmShape> restored_shape(TreeReader& in, const PlanImportOptions& 
               "is missing: the shape is in the .nemo file that is restored; give --model NAME");
     return std::nullopt;
   }
+  if (options.shape) return options.shape;
   std::vector<SourceFile> files;
   std::vector<ResolvedValue> values;
   CatalogContext context{options.catalogs, ".", diagnostics, files, values};

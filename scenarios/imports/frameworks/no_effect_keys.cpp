@@ -37,7 +37,19 @@ const FieldTable& key_fields() {
         {.path = "groups[].approximated",
          .kind = FieldKind::text_list,
          .help = "Keys that change memory or time a little.",
-         .example = "[e]"}};
+         .example = "[e]"},
+        {.path = "groups[].pausing",
+         .kind = FieldKind::text_list,
+         .help = "Keys that stop training for evaluation where they are on.",
+         .example = "[eval_strategy]"},
+        {.path = "groups[].paced",
+         .kind = FieldKind::text_list,
+         .help = "Keys that then say how often, and how large.",
+         .example = "[eval_steps]"},
+        {.path = "groups[].lengthening",
+         .kind = FieldKind::text_list,
+         .help = "Keys that count examples, and so decide how long a run is.",
+         .example = "[epochs]"}};
     append(fields, refused_fields("refused"));
     fields.push_back(
         {.path = "refused[].group", .help = "Whose they are.", .example = "my", .required = true});
@@ -57,6 +69,9 @@ void add_groups(const FieldValues& values, KeyGroups& groups) {
     KeyGroup& group = groups[values.text(path + "name")];
     append(group.includes, texts_at(values, path + "includes"));
     append(group.table.approximated, texts_at(values, path + "approximated"));
+    append(group.table.pausing, texts_at(values, path + "pausing"));
+    append(group.table.paced, texts_at(values, path + "paced"));
+    append(group.table.lengthening, texts_at(values, path + "lengthening"));
     for (const auto& [why, name] : EnumNames<NoEffect>::names)
       if (values.has(path + std::string(name)))
         group.table.idle.push_back({why, values.at(path + std::string(name)).texts});
@@ -80,6 +95,9 @@ void add_group(const KeyGroups& groups, const std::string& name, std::vector<std
   done.push_back(name);
   append(table.idle, found->second.table.idle);
   append(table.approximated, found->second.table.approximated);
+  append(table.pausing, found->second.table.pausing);
+  append(table.paced, found->second.table.paced);
+  append(table.lengthening, found->second.table.lengthening);
   append(table.refused, found->second.table.refused);
   for (const std::string& other : found->second.includes) add_group(groups, other, done, table);
 }

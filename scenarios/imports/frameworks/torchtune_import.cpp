@@ -124,6 +124,7 @@ class TorchtuneReader {
 
   void read_optimizer() {
     const std::string name = last_piece(in_.text({"optimizer._component_"}, "adamw"));
+    if (name.starts_with("paged")) job_.memory.offload = OffloadKind::paged;
     if (name.find("8bit") != std::string::npos)
       job_.training.optimizer = OptimizerKind::adam8bit;
     else if (name == "sgd")
@@ -141,7 +142,6 @@ class TorchtuneReader {
   void read_paged() {
     job_.training.first_moment_bytes = job_.training.second_moment_bytes = 4.0;
     job_.training.fused_kernels.add(FusedKernel::optimizer);
-    assume("paged states of the optimizer stay in the GPU as long as they fit");
   }
 
   /// Saved tensors of all layers: with checkpoints, their inputs.

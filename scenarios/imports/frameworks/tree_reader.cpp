@@ -44,6 +44,12 @@ std::optional<double> number_of(const std::string& text) {
   return parsed.value;
 }
 
+/// Words that switch a key off.
+bool is_off(const YamlNode& node) {
+  static const std::vector<std::string> words{"-1", "never"};
+  return is_off(node, words);
+}
+
 /// The first row that has a key.
 const RefusedKeys* row_of(std::string_view path, const KeyTable& table) {
   for (const RefusedKeys& row : table.refused)
@@ -184,8 +190,13 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
   for (const NoEffectKeys& group : table.idle)
     harmless_.insert(harmless_.end(), group.keys.begin(), group.keys.end());
   approximated_.insert(approximated_.end(), table.approximated.begin(), table.approximated.end());
+  const bool pauses = std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
+    return declared(leaf.path, table.pausing) && !is_off(*leaf.node);
+  });
   std::vector<std::string> known(asked_.begin(), asked_.end());
-  for (const auto* keys : {&harmless_, &approximated_})
+  for (const std::vector<std::string>* keys :
+       std::initializer_list<const std::vector<std::string>*>{
+           &harmless_, &approximated_, &table.pausing, &table.paced, &table.lengthening})
     known.insert(known.end(), keys->begin(), keys->end());
   for (std::string& key : known)
     if (key.ends_with(".*")) key.resize(key.size() - 2);
@@ -200,7 +211,12 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
       notes.read.push_back(path);
     } else if (declared(leaf.path, approximated_)) {
       notes.approximated.push_back(path);
-    } else if (declared(leaf.path, harmless_) || leaf.node->is_null() || leaf.node->is_map()) {
+    } else if (declared(leaf.path, table.pausing) || declared(leaf.path, table.paced)) {
+      (pauses && !is_off(*leaf.node) ? notes.evaluation : notes.ignored).push_back(path);
+    } else if (declared(leaf.path, table.lengthening) && !is_off(*leaf.node)) {
+      notes.lengths.push_back(path);
+    } else if (declared(leaf.path, harmless_) || declared(leaf.path, table.lengthening) ||
+               leaf.node->is_null() || leaf.node->is_map()) {
       // A leaf that is a map is an empty one.
       notes.ignored.push_back(path);
     } else if (const RefusedKeys* row = row_of(leaf.path, table)) {

@@ -106,6 +106,26 @@ FrozenFormat TuningReader::stated_format(bool quantised) {
   return FrozenFormat::as_computed;
 }
 
+/// What the quantization_config of the model's own config.json says, where nothing else does.
+void TuningReader::take_checkpoint(bool lora, FrozenFormat& format, Keys& named) {
+  if (!packed_) return;
+  if (packed_->unpacks)
+    return assume(
+        fmt::format("weights in 16 bits: the checkpoint's {} (quantization_config) are unpacked as "
+                    "they are loaded, since nothing trains on them",
+                    packed_->words));
+  if (!packed_->frozen)
+    return in_.refuse(keys_.model.front(),
+                      fmt::format("frozen weights in {} (quantization_config of the model) are not "
+                                  "modelled",
+                                  packed_->words));
+  named.insert(named.begin(), keys_.model.begin(), keys_.model.end());
+  format = *packed_->frozen;
+  if (lora)
+    assume(fmt::format("frozen weights in {}, as the checkpoint rests (quantization_config)",
+                       name_of(format)));
+}
+
 void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
   FrozenFormat format = stated_format(quantised);
   Keys named = keys_.four_bits;
@@ -119,6 +139,7 @@ void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
     named.insert(named.begin(), keys_.model.begin(), keys_.model.end());
     if (lora && format != FrozenFormat::as_computed)
       assume(fmt::format("frozen weights in {}, as the model's name says", name_of(format)));
+    if (format == FrozenFormat::as_computed) take_checkpoint(lora, format, named);
   }
   if (!lora && format != FrozenFormat::as_computed)
     refuse(named, "packed weights are frozen, and no adapter is there to train");

@@ -2,6 +2,7 @@
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/frameworks/model_files.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 
 namespace foretrain {
@@ -85,9 +87,29 @@ std::vector<std::string> TuningReader::words_of(const Keys& keys) {
   return words;
 }
 
+/// A folder with a config.json that the source names, from its own place or from here.
+bool TuningReader::read_model_folder(const YamlNode& name, Diagnostics& diagnostics) {
+  namespace fs = std::filesystem;
+  const fs::path beside = name.mark.file ? fs::path(*name.mark.file).parent_path() : fs::path();
+  std::error_code error;
+  for (const fs::path& folder : {beside / name.text, fs::path(name.text)}) {
+    const auto file = fs::is_directory(folder, error) ? model_file_at(folder) : std::nullopt;
+    if (!file) continue;
+    auto model = read_model_file(*file, options_.catalogs, diagnostics);
+    if (!model) return true;
+    job_.model = model->shape;
+    shape_ = std::move(model->shape);
+    packed_ = std::move(model->packed);
+    assume(fmt::format("the shape of {}", file->string()));
+    return true;
+  }
+  return false;
+}
+
 void TuningReader::read_model(Diagnostics& diagnostics) {
   if (options_.shape) {
     job_.model = *options_.shape;
+    packed_ = options_.packed;
     return;
   }
   std::string unknown;
@@ -99,6 +121,7 @@ void TuningReader::read_model(Diagnostics& diagnostics) {
     if (const std::string packing = packed_otherwise(unknown); !packing.empty())
       in_.refuse(key, "weights that rest in " + packing + " are not modelled");
     if (!plan_.model.empty()) continue;
+    if (read_model_folder(*node, diagnostics)) return;
     const HubModel found = hub_model(unknown, options_.catalogs);
     plan_.model = found.name;
     if (found.another) assume(fmt::format("{}, which has the shape of {}", found.name, unknown));
@@ -169,8 +192,29 @@ void TuningReader::read_batch() {
   training.vocabulary_multiple = 1;
   if (const auto count = in_.integer(keys_.steps, -1, 2'000'000'000); count && *count > 0)
     training.tokens = 1.0 * *count * training.global_batch * training.sequence;
+  else
+    read_epochs();
   refuse_if_on({"auto_find_batch_size", "split_batches", "accelerator_config.split_batches"},
                "changes the batch while it runs, or splits it; write the batch of a GPU");
+}
+
+/// LLaMA-Factory's examples of a data set, a row each, in epochs of whole batches; of several data
+/// sets, and of packed ones, the number of rows is not known.
+void TuningReader::read_epochs() {
+  if (framework_ != TuningFramework::llamafactory) return;
+  Training& training = job_.training;
+  const YamlNode* const data = node_at(files_.root, "dataset");
+  const bool several = data != nullptr && data->text.find(',') != std::string::npos;
+  const bool packs = in_.truth({"packing"}, false) || in_.truth({"neat_packing"}, false);
+  if (packs || several) return;
+  if (node_at(files_.root, "max_samples") == nullptr) return;
+  const auto examples = in_.integer({"max_samples"}, 1, 2'000'000'000);
+  const double epochs = in_.number({"num_train_epochs"}).value_or(3.0);
+  if (!examples || epochs <= 0.0) return;
+  const double steps = epochs * std::ceil(1.0 * *examples / training.global_batch);
+  training.tokens = std::ceil(steps) * training.global_batch * training.sequence;
+  assume(fmt::format("{} examples, as many as max_samples allows, a row each, {:g} epochs",
+                     *examples, epochs));
 }
 
 void TuningReader::read_packing() {
@@ -246,10 +290,14 @@ void TuningReader::read_precision(const Host& host) {
   if (automatic && !ampere) precision = Precision::fp16;
   if (trains_in_eight_bits()) precision = Precision::fp8;
   if (!precision) precision = options_.precision;
-  if (!precision && (keys_.usual_half || (trl_ && ampere))) {
+  const bool unsloth = runs_unsloth();  // trains in the format that it loads a model in
+  if (!precision && (keys_.usual_half || unsloth || (trl_ && ampere))) {
     precision = ampere ? Precision::bf16 : Precision::fp16;
     assume(fmt::format("{}, {}'s default on {} (--precision)", name_of(*precision),
-                       trl_ ? "TRL" : keys_.title, host.device.name));
+                       unsloth ? "Unsloth"
+                       : trl_  ? "TRL"
+                               : keys_.title,
+                       host.device.name));
   }
   if (!precision) assume("training in fp32: the source names no 16-bit format (--precision)");
   Training& training = job_.training;
@@ -306,13 +354,15 @@ ImportedScenario import_tuning(TuningFramework framework, const ImportSource& so
   diagnostics.throw_if_any();
   if (files.megatron)
     return import_swift_megatron(files.root, files.assumed, source, options, diagnostics);
+  ImportSource run = source;
+  if (framework == TuningFramework::swift) run.runs = PlanFramework::transformers;  // its Trainer
   TreeReader in(files.root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   plan.notes.assumed = files.assumed;
   tuning::TuningReader(framework, files, in, options, plan).read(*host, diagnostics);
   in.finish(options, plan.notes);
-  return finish_import(std::move(plan), source, options, diagnostics);
+  return finish_import(std::move(plan), run, options, diagnostics);
 }
 
 }  // namespace foretrain

@@ -15,13 +15,6 @@ constexpr auto attention_kernels = std::to_array<std::string_view>(
     {"auto", "none", "sdpa", "flash_attention_2", "flash_attn", "flash_attention", "flash", "fa2",
      "flex_attention", "flex", "xformers", "eager", "disabled", "true", "false"});
 
-/// What a library puts in by default.
-FusedKernels library_kernels(std::string_view name) {
-  for (const KernelLibrary& library : kernel_libraries)
-    if (library.name == name) return library.kernels;
-  return {};
-}
-
 bool is_one_of(const auto& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -103,6 +96,16 @@ void TuningReader::read_attention() {
     refuse_if_on({key}, "is not modelled");
 }
 
+/// By a script that imports it, or LLaMA-Factory's key.
+bool TuningReader::runs_unsloth() { return in_.truth({"use_unsloth", "unsloth"}, false); }
+
+/// Its loss in chunks is that of next tokens; others are TRL's, of all logits.
+void TuningReader::add_unsloth(bool plain_loss) {
+  for (const auto& [kernel, name] : EnumNames<FusedKernel>::names)
+    if (kernels_of("unsloth").has(kernel) && (plain_loss || kernel != FusedKernel::linear_loss))
+      job_.training.fused_kernels.add(kernel);
+}
+
 /// Liger's kernels (all of a model by default but what is switched off), Cut Cross-Entropy, and the
 /// LoRA kernels of Axolotl (Unsloth's).
 void TuningReader::read_fused_kernels() {
@@ -112,8 +115,8 @@ void TuningReader::read_fused_kernels() {
     if (on) fused.add(kernel);
   };
   const auto on = [&](const Keys& keys, bool usual) { return in_.truth(keys, usual); };
-  if (on({"use_unsloth", "unsloth"}, false)) fused.add(library_kernels("unsloth"));
   const bool plain_loss = job_.fine_tuning.objective == Objective::next_token;
+  if (runs_unsloth()) add_unsloth(plain_loss);
   const bool liger =
       on({"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"}, false);
   const bool linear = on({"liger_kernel_config.fused_linear_cross_entropy"}, true) && plain_loss;

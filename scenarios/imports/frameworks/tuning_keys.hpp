@@ -47,6 +47,6 @@ struct TuningKeys {
 
 /// What transformers and Axolotl call an update rule with its moments and kernels; empty: they have
 /// no name for it.
-[[nodiscard]] std::string_view optimizer_name(const Training& training);
+[[nodiscard]] std::string_view optimizer_name(const Training& training, OffloadKind offload);
 
 }  // namespace foretrain::tuning

@@ -82,6 +82,7 @@ constexpr auto named_optimizers = std::to_array<NamedOptimizer>({
 });
 
 constexpr std::string_view layerwise = "_layerwise";
+constexpr std::string_view paged = "paged_";
 
 const Keys target_keys{"optim_target_modules"};
 
@@ -144,7 +145,7 @@ std::optional<bool> whole_part(const EnumSet<AdapterTarget>& found,
 
 }  // namespace
 
-std::string_view optimizer_name(const Training& training) {
+std::string_view optimizer_name(const Training& training, OffloadKind offload) {
   const bool fused = training.fused_kernels.has(FusedKernel::optimizer);
   const double first = training.first_moment_bytes.value_or(0.0);
   const double second = training.second_moment_bytes.value_or(0.0);
@@ -152,7 +153,9 @@ std::string_view optimizer_name(const Training& training) {
     const bool kernels =
         training.optimizer != Rule::adamw || (row.kernels == Kernels::fused) == fused;
     return row.kind == training.optimizer && row.projection == ProjectionKind::none && kernels &&
-           row.kernels != Kernels::kahan && first == row.moment && second == row.moment;
+           row.kernels != Kernels::kahan &&
+           row.name.starts_with(paged) == (offload == OffloadKind::paged) && first == row.moment &&
+           second == row.moment;
   };
   const auto* const row = std::find_if(named_optimizers.begin(), named_optimizers.end(), is_said);
   return row == named_optimizers.end() ? std::string_view() : row->name;
@@ -173,6 +176,7 @@ void TuningReader::read_optimizer() {
   training.optimizer_in_backward = in_backward;
   if (row->moment > 0.0) training.first_moment_bytes = training.second_moment_bytes = row->moment;
   if (row->kernels == Kernels::fused) training.fused_kernels.add(FusedKernel::optimizer);
+  if (name.starts_with(paged)) job_.memory.offload = OffloadKind::paged;
   kahan_ = row->kernels == Kernels::kahan;
   if (in_.truth({"adafactor"}, false)) training.optimizer = OptimizerKind::adafactor;
   if (in_.truth({"use_muon"}, false)) training.optimizer = OptimizerKind::muon;

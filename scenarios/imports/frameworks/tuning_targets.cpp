@@ -227,7 +227,12 @@ void TuningReader::fit_to_model(FineTuning& fine) {
     return;
   }
   const bool fused = has_fused_experts(*model) || fine.expert_adapters == ExpertAdapters::merged;
-  if (fine.packs_frozen() && fused) {
+  if (fine.packs_frozen() && has_fused_experts(*model) && runs_unsloth()) {
+    job_.training.grouped_experts = false;
+    assume(
+        "experts as packed linear layers of their own, run one after another, as Unsloth loads "
+        "models in 4 bits");
+  } else if (fine.packs_frozen() && fused) {
     fine.packed_experts = false;
     assume("experts in 16 bits: they are one parameter, which bitsandbytes does not pack");
   }

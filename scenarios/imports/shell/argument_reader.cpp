@@ -257,6 +257,7 @@ constexpr auto single_names =
                                      "overlap-p2p-communication-warmup-flush",
                                      "overlap-param-gather",
                                      "overlap-param-gather-with-optimizer-step",
+                                     "finetune",
                                      "override-opt_param-scheduler",
                                      "pin-cpu-grads",
                                      "pin-cpu-params",

@@ -159,6 +159,9 @@ TEST_CASE("fused kernels keep less", "[models][memory]") {
 TEST_CASE("libraries of kernels hold what they put in by default", "[models]") {
   for (const KernelLibrary& library : kernel_libraries)
     CHECK(library.kernels.has(FusedKernel::norm));
-  CHECK(kernel_libraries[0].kernels.has(FusedKernel::linear_loss));
-  CHECK_FALSE(kernel_libraries[1].kernels.has(FusedKernel::linear_loss));
+  CHECK(kernels_of("liger").has(FusedKernel::linear_loss));
+  CHECK(kernels_of("unsloth").has(FusedKernel::linear_loss));
+  CHECK_FALSE(kernels_of("unsloth").has(FusedKernel::loss));
+  CHECK_FALSE(kernels_of("fast-lora").has(FusedKernel::linear_loss));
+  CHECK_FALSE(kernels_of("no such library").any());
 }

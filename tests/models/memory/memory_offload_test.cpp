@@ -58,6 +58,78 @@ TEST_CASE("weights that rest in host memory come up for every pass", "[models][m
   CHECK(stage.to_device == Approx(2.0 * job.microbatches() * 2.0 * parameters(job) / 4.0));
 }
 
+// FSDP2's CPUOffloadPolicy and DeepSpeed's ZeRO-2 and 3 copy a shard of gradients to the host as
+// soon as it is summed up; Megatron-Core's optimizer offload keeps its buffer in the GPU.
+TEST_CASE("shards of gradients go to the host that updates them", "[models][memory]") {
+  const auto gradients = [](int zero, OffloadKind offload) {
+    Job job = testing::llama3_70b_cut();
+    job.parallel.pipeline = 1;
+    job.parallel.zero = zero;
+    job.memory.offload = offload;
+    const StageAccount stage = account(job);
+    return row(stage, MemoryPhase::backward_layer, MemoryItem::dense_gradients) +
+           row(stage, MemoryPhase::optimizer, MemoryItem::main_gradients);
+  };
+  CHECK(gradients(3, OffloadKind::none) > 0.0);
+  CHECK(gradients(3, OffloadKind::optimizer_and_parameters) == 0.0);
+  CHECK(gradients(3, OffloadKind::optimizer) == 0.0);
+  CHECK(gradients(1, OffloadKind::optimizer) == gradients(1, OffloadKind::none));
+  Job job = testing::llama3_70b_cut();
+  job.parallel.pipeline = 1;
+  job.parallel.zero = 3;
+  job.memory.offload = OffloadKind::optimizer_and_parameters;
+  const StageAccount stage = account(job);
+  // Weights, master weights and moments, and gradients of every parameter's one owner.
+  const StageAccount whole = [&] {
+    job.memory.offload = OffloadKind::none;
+    return account(job);
+  }();
+  double states = 0.0;
+  for (const MemoryItem item :
+       {MemoryItem::dense_weights, MemoryItem::embedding_weights, MemoryItem::output_weights,
+        MemoryItem::dense_gradients, MemoryItem::dense_optimizer})
+    states += row(whole, MemoryPhase::backward_layer, item);
+  CHECK(stage.host == Approx(states));
+}
+
+TEST_CASE("paged states fill what the GPU has left, and the rest pages", "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.training.optimizer = OptimizerKind::adam8bit;
+  const StageAccount held = account(job);
+  job.memory.offload = OffloadKind::paged;
+  const double states =
+      row(held, MemoryPhase::optimizer, MemoryItem::dense_optimizer) -
+      row(account(job), MemoryPhase::optimizer, MemoryItem::dense_optimizer);  // the moments
+  CHECK(states > 0.0);
+  const auto with_room = [&](double bytes) {
+    job.cluster.host.device.usable_memory = Bytes{bytes};
+    const MemoryNeed need = memory_need(job, stage_layout(job.model, job.parallel));
+    double most = 0.0;
+    double high = 0.0;
+    for (int stage = 0; stage < job.parallel.pipeline; ++stage) {
+      most = std::max(most, account(job, stage).device);
+      high = std::max(high, account(job, stage).high);
+    }
+    CHECK(need.peak.value() == Approx(most));  // what searches ask for is what reports say
+    CHECK(need.high.value() == Approx(high));
+    return account(job);
+  };
+  const StageAccount wide = with_room(1e12);
+  CHECK(wide.host == 0.0);
+  CHECK(wide.to_host == 0.0);
+  const double least = wide.device - states;
+  const double room = least + 0.25 * states;
+  const StageAccount tight = with_room(room);
+  CHECK(tight.device == Approx(room));
+  CHECK(tight.host == Approx(0.75 * states));
+  CHECK(tight.to_host == Approx(0.75 * states));
+  CHECK(tight.to_device == Approx(0.75 * states));
+  // Without room for a page all of them are in the host, and what else is held does not fit.
+  const StageAccount none = with_room(0.5 * least);
+  CHECK(none.host == Approx(states));
+  CHECK(none.device > 0.5 * least);
+}
+
 TEST_CASE("layers whose saved tensors are offloaded keep a window of two layers",
           "[models][memory]") {
   Job job = testing::llama3_70b_cut();

@@ -386,6 +386,78 @@ TEST_CASE("diagnosis: settings that log and scenario state otherwise are told", 
   CHECK(found.differences[0].key == "parallel.tensor");
   CHECK(found.differences[0].log == "4");
   CHECK(found.differences[1].key == "training.precision");
+  // Nothing of it is compared.
+  CHECK(found.findings.empty());
+  CHECK(found.causes.empty());
+  CHECK_FALSE(found.as_forecast());
+  CHECK(verdict_of(log, job).starts_with(
+      "THE LOG IS OF ANOTHER RUN: the log has parallel.tensor 4, the scenario 1, and 1 more"));
+}
+
+TEST_CASE("diagnosis: replicas of a log without context ranks are those of both", "[diagnosis]") {
+  const Job job = job_of("llama3.1-70b-1024xh100");
+  REQUIRE(job.parallel.context == 2);
+  TrainingLog log = steady_log(expected_run(job).step);
+  log.plan.data = job.parallel.data * job.parallel.context;
+  CHECK(diagnose(log, job).as_forecast());
+  log.plan.context = 2;
+  CHECK(diagnose(log, job).differences.size() == 1);
+}
+
+TEST_CASE("diagnosis: the forecast follows the batch that a log states", "[diagnosis]") {
+  const Job job = job_of("llama3-8b-8xh100");
+  for (const int share : {2, 4}) {
+    Job half = job;
+    half.training.global_batch = job.training.global_batch / share;
+    TrainingLog log = steady_log(expected_run(half).step);
+    log.plan.global_batch = half.training.global_batch;
+    log.plan.micro_batch = half.training.micro_batch;
+    const Diagnosis found = diagnose(log, job);
+    CHECK(found.differences.empty());
+    REQUIRE(found.followed.size() == 1);
+    CHECK(found.followed[0].key == "training.global_batch");
+    CHECK(found.as_forecast());
+    CHECK(found.in_band);
+  }
+}
+
+TEST_CASE("diagnosis: what is no cause does not lead the causes", "[diagnosis]") {
+  const Job job = job_of("llama3.1-70b-1024xh100");
+  for (const double ratio : {0.6, 0.8, 1.25, 1.6}) {
+    const Diagnosis found = diagnose(steady_log(ratio * expected_run(job).step), job);
+    if (found.as_forecast()) continue;
+    const std::string& first = found.causes.front().id;
+    CHECK(first != as_forecast_id);
+    CHECK(first != unexplained_id);
+  }
+}
+
+TEST_CASE("diagnosis: one record names no cause", "[diagnosis]") {
+  const Job job = job_of("llama3.1-70b-1024xh100");
+  TrainingLog log = steady_log(0.6 * expected_run(job).step);
+  log.series.resize(1);
+  log.step->records = 1;
+  const std::string verdict = verdict_of(log, job);
+  CHECK(verdict.find("1 record cannot identify a cause") != std::string::npos);
+  CHECK(verdict.find("likely") == std::string::npos);
+  DiagnosisReport report{log, job, "run.yaml", {}, diagnose(log, job)};
+  const std::string page = answer_text(diagnosis_answer(report), {});
+  CHECK(page.find("% likely") == std::string::npos);
+}
+
+TEST_CASE("diagnosis: pauses at equal distances are told with their period", "[diagnosis]") {
+  const Job job = job_of("llama3.1-70b-1024xh100");
+  const double forecast = expected_run(job).step;
+  const TrainingLog log = log_of(
+      400, [&](long) { return forecast; }, [](long step) { return step % 50 == 0 ? 175.0 : 0.0; });
+  const Diagnosis found = diagnose(log, job);
+  REQUIRE(has_finding(found, FindingKind::pauses));
+  REQUIRE(found.course.pause_period);
+  CHECK(*found.course.pause_period == Approx(50.0));
+  CHECK(found.course.usual_pause == Approx(175.0).epsilon(0.01));
+  CHECK(verdict_of(log, job).find(
+            "a pause of about 175 s every 50 steps; a checkpoint or an evaluation every 50 steps "
+            "would explain it") != std::string::npos);
 }
 
 TEST_CASE("diagnosis: the page holds no markup of users, and no script", "[diagnosis]") {

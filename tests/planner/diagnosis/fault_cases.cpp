@@ -43,7 +43,7 @@ const std::vector<Job>& jobs() {
       LoadOptions options;
       options.overrides = overrides;
       made.push_back(
-          load_scenario(std::string(FORETRAIN_SOURCE_DIR) + "/scenarios/" + name + ".yaml", options)
+          load_scenario(fmt::format("{}/scenarios/{}.yaml", FORETRAIN_SOURCE_DIR, name), options)
               .job);
     }
     return made;

@@ -110,13 +110,31 @@ TEST_CASE("measured steps are judged by the bands of their forecasts, all togeth
     validation.records.push_back(step);
   }
   validation.summary = summarize(validation.records);
-  StepCheck check = check_steps(validation, false);
-  CHECK(check.compared == 2);
+  RecordsCheck check = check_records(validation, false);
+  CHECK(check.steps == 2);
   CHECK(check.outside.empty());
   CHECK(validation_answer(validation, {.check = check}).head.verdict == Verdict::safe);
-  check = check_steps(validation, true);
+  check = check_records(validation, true);
   REQUIRE(check.outside.size() == 1);
   CHECK(check.outside.front().starts_with("all 2 runs together: 10 % slower"));
+  CHECK(validation_answer(validation, {.check = check}).head.verdict == Verdict::no);
+}
+
+TEST_CASE("measured memory is judged by its band as steps are", "[planner][validate]") {
+  Validation validation;
+  RecordCheck step = check_of("own-1", "step_time_s", 2.0, 2.0);
+  step.low = 1.8;
+  step.high = 2.4;
+  RecordCheck memory = check_of("own-1", "mem_max", 44.3e9, 60.7e9);  // 37 % too much forecast
+  memory.low = 54e9;
+  memory.high = 67e9;
+  validation.records = {step, memory};
+  validation.summary = summarize(validation.records);
+  const RecordsCheck check = check_records(validation, false);
+  CHECK(check.steps == 1);
+  CHECK(check.memory == 1);
+  REQUIRE(check.outside.size() == 1);
+  CHECK(check.outside.front().find("less than the forecast expects") != std::string::npos);
   CHECK(validation_answer(validation, {.check = check}).head.verdict == Verdict::no);
 }
 

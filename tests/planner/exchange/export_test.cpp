@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
@@ -115,6 +116,73 @@ TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[p
   CHECK(trip.refused["llama3.1-8b-sft-8xh100"].find("training.samples") != std::string::npos);
   CHECK(trip.refused["qwen3-vl-4b-sft-8xh100"].find("training.images") != std::string::npos);
   CHECK(trip.same >= 16);
+}
+
+namespace {
+
+/// The keys of a text of options, YAML, TOML or JSON, each with the keys that it stands under.
+std::vector<std::string> written_keys(const std::string& text) {
+  std::vector<std::string> keys;
+  std::vector<std::pair<std::size_t, std::string>> above;
+  std::string section;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent == std::string::npos || line[indent] == '#') continue;
+    std::string rest = line.substr(indent);
+    if (rest.starts_with("[") && rest.find('=') == std::string::npos) {
+      section = rest;
+      continue;
+    }
+    if (rest.starts_with("--") || rest.starts_with("#SBATCH")) {
+      keys.push_back(rest.substr(0, rest.find_first_of(" =")));
+      continue;
+    }
+    while (!above.empty() && above.back().first >= indent) above.pop_back();
+    const std::size_t end = rest.find_first_of(":=");
+    if (end == std::string::npos || rest.starts_with("- ")) continue;
+    std::string path = section;
+    for (const auto& [at, name] : above) path += name + ".";
+    above.emplace_back(indent, rest.substr(0, end));
+    keys.push_back(path + rest.substr(0, end));
+  }
+  return keys;
+}
+
+/// Scenarios of this repository, and one of every model of the catalog.
+std::vector<Scenario> scenarios_of_all_models() {
+  std::vector<Scenario> all;
+  for (const fs::path& file : scenario_files()) all.push_back(load_scenario(file));
+  for (const auto& entry : fs::directory_iterator(source_root / "models/catalog"))
+    if (entry.path().extension() == ".yaml")
+      all.push_back(changed("llama3-8b-8xh100.yaml",
+                            {"model=" + entry.path().stem().string(), "parallel={zero: 1}"}));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("no exporter writes a key twice", "[planner][export]") {
+  int written = 0;
+  for (const Scenario& scenario : scenarios_of_all_models()) {
+    const Prediction prediction = closed_form(scenario.job);
+    for (const auto& [kind, name] : EnumNames<ExportKind>::names) {
+      std::string text;
+      try {
+        text = export_scenario(kind, scenario, &prediction).text;
+      } catch (const UsageError&) {
+        continue;
+      }
+      CAPTURE(scenario.path, scenario.job.model.name, name, text);
+      std::vector<std::string> keys = written_keys(text);
+      CHECK(keys.size() > 3);
+      std::sort(keys.begin(), keys.end());
+      const auto twice = std::adjacent_find(keys.begin(), keys.end());
+      CHECK((twice == keys.end() ? "" : *twice) == "");
+      ++written;
+    }
+  }
+  CHECK(written > 100);
 }
 
 TEST_CASE("the numbers of a model go with it to Megatron-LM and nanotron", "[planner][export]") {

@@ -105,6 +105,28 @@ TEST_CASE("full fine-tuning goes to its frameworks and back", "[planner][export]
   for (const Side& side : sides) trip(side, narrow);
 }
 
+TEST_CASE("a plan of Unsloth goes to Axolotl and LLaMA-Factory and back", "[planner][export]") {
+  const Scenario plan = plan_of({all_linear, "fine_tuning.frozen_format=nf4-double",
+                                 "training.fused_kernels=[unsloth]", "memory.offloaded_layers=32"},
+                                1);
+  for (const Side& side : {sides[1], sides[2]}) {
+    const Exported exported = export_scenario(side.kind, plan, nullptr);
+    CAPTURE(exported.text);
+    const auto back = import_framework(side.framework, exported.text, "run.yaml", eight_gpus(1));
+    CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(plan.job));
+  }
+  CHECK_THROWS_WITH(export_scenario(ExportKind::transformers, plan, nullptr),
+                    Catch::Contains("foretrain export axolotl, or llamafactory"));
+  // Offloaded checkpoints alone have a key everywhere.
+  const Scenario away = plan_of({"memory.offloaded_layers=32"}, 1);
+  for (const Side& side : sides) {
+    const Exported exported = export_scenario(side.kind, away, nullptr);
+    CAPTURE(exported.text);
+    const auto back = import_framework(side.framework, exported.text, "run.yaml", eight_gpus(1));
+    CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(away.job));
+  }
+}
+
 TEST_CASE("what a fine-tuning configuration cannot say is refused by key", "[planner][export]") {
   for (const Side& side : sides) {
     CAPTURE(name_of(side.kind));

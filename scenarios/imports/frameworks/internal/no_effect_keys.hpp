@@ -15,7 +15,7 @@ enum class NoEffect {
   naming,      ///< names, places, accounts
   reporting,   ///< logs, trackers, profilers
   saving,      ///< checkpoints of the source: their rate is `operations`' to say
-  evaluation,  ///< passes between steps
+  evaluation,  ///< what passes between steps compute
   contents,    ///< which samples and tokens, not how many
   amounts,     ///< numbers inside of the same arithmetic: rates, decays, scales, seeds
   starting,    ///< launch, loading, first values
@@ -36,6 +36,9 @@ struct NoEffectKeys {
 struct KeyTable {
   std::vector<NoEffectKeys> idle;
   std::vector<std::string> approximated;  ///< change memory or time a little, not modelled
+  /// Keys that stop training for evaluation where they are on; those that then say how often and
+  /// how large; those that count examples, and so decide the length of a run.
+  std::vector<std::string> pausing, paced, lengthening;
   std::vector<RefusedKeys> refused;
 };
 

@@ -43,6 +43,8 @@ class TuningReader {
   [[nodiscard]] std::string place_of(const Keys& keys) const;
 
   void read_model(Diagnostics& diagnostics);
+  [[nodiscard]] bool read_model_folder(const YamlNode& name, Diagnostics& diagnostics);
+  void take_checkpoint(bool lora, FrozenFormat& format, Keys& named);
   [[nodiscard]] bool is_trl() const;
 
   // tuning_sharding.cpp
@@ -64,6 +66,7 @@ class TuningReader {
   void read_batch();
   [[nodiscard]] std::optional<int> batch_part(const Keys& keys, const char* deepspeed_key);
   void read_packing();
+  void read_epochs();
   void read_precision(const Host& host);
   [[nodiscard]] std::optional<Precision> stated_precision();
   [[nodiscard]] bool trains_in_eight_bits();
@@ -112,6 +115,8 @@ class TuningReader {
   // tuning_kernels.cpp
   void read_checkpointing();
   void offload_activations();
+  [[nodiscard]] bool runs_unsloth();
+  void add_unsloth(bool plain_loss);
   void read_activation_offload();
   void read_attention();
   void read_fused_kernels();
@@ -135,6 +140,7 @@ class TuningReader {
   bool trl_ = false;     ///< TRL's arguments, since its defaults are others than the Trainer's
   bool kahan_ = false;   ///< 16-bit weights are updated with what rounding lost of them
   std::optional<LlmShape> shape_;
+  std::optional<PackedCheckpoint> packed_;  ///< of the model's config.json
   std::optional<int> micro_, accumulation_;  ///< as the files say them
 };
 

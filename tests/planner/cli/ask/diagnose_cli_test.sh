@@ -38,10 +38,16 @@ has page.html "Steps wait for their data"
 lacks page.html "<script"
 run 0 diagnose "$log" "$scenario" --html page.html
 
-# Another batch than the log's is told.
+# Another batch than the log's is followed: the finding is that of the scenario with it.
 run 0 diagnose "$log" "$scenario" --set training.global_batch=64
 has out "training.global_batch: the log says 128, the scenario 64"
-has out "THE FORECAST IS OF ANOTHER RUN"
+has out "The forecast follows the log's batch"
+has out "24 % SLOWER THAN FORECAST, outside the band"
+# Of another model or layout nothing is compared, and no cause is named.
+run 0 diagnose "$log" "$scenario" --set model=llama2-13b
+has out "THE LOG IS OF ANOTHER RUN"
+lacks out "Causes"
+lacks out "FORECAST, outside"
 
 # Without a scenario the plan of the log counts; what it leaves open is asked for by name.
 run 2 diagnose "$log"

@@ -98,5 +98,11 @@ cmp -s out first || fail "folds that were kept give something else"
 run 2 validate --runs --leave-out source --source none --cache "$folds"
 has err "there is no step time of the sources asked for"
 
+# A signal ends a fit at once, and it says that all is as it was.
+cp mine/calibration/profiles/device/h200.yaml before.yaml
+stopped 1 calibrate fit --catalog mine --write
+has err "stopped: the fit did not end; no constant and no file was changed"
+cmp -s mine/calibration/profiles/device/h200.yaml before.yaml || fail "a stopped fit changed a file"
+
 ((failures == 0)) || { echo "$failures failures" >&2; exit 1; }
 echo "ok"

@@ -166,6 +166,11 @@ run 2 explain "$scenario" step --hf "$config"
 has err 'explain takes one of SCENARIO, --megatron and --hf'
 
 # --- export -------------------------------------------------------------------------------------
+# A plan that cannot run is no launch file.
+run 3 export megatron "$root/scenarios/llama3-8b-8xh100.yaml" --set training.micro_batch=64 \
+  --set memory.recompute=none -o never.sh
+has err 'infeasible: '
+[[ ! -e never.sh ]] || fail "a plan that does not fit was exported"
 for file in "$root"/scenarios/*.yaml; do
   case $file in *-lora-* | *-sft-*) continue ;; esac # refused, as has no place among arguments
   run 0 export megatron "$file" --out launch.sh --force

@@ -165,6 +165,16 @@ TEST_CASE("optimizers are known by their whole names", "[scenarios][fine-tuning]
               "is not modelled"));
 }
 
+TEST_CASE("paged optimizers page", "[scenarios][fine-tuning]") {
+  const auto offload = [](const std::string& name) {
+    return job_of(Framework::axolotl, std::string(axolotl) + "optimizer: " + name + "\n")
+        .memory.offload;
+  };
+  for (const char* name : {"paged_adamw_8bit", "paged_adamw_32bit", "paged_lion_8bit"})
+    CHECK(offload(name) == OffloadKind::paged);
+  CHECK(offload("adamw_8bit") == OffloadKind::none);
+}
+
 TEST_CASE("optimizers keep states as their libraries type them", "[scenarios][fine-tuning]") {
   const auto states = [](const char* name) {
     const Training training =

@@ -107,7 +107,9 @@ TEST_CASE("a script of Unsloth is read as data", "[scenarios][import]") {
   CHECK(job.fine_tuning.targets.has(AdapterTarget::fc2));
   CHECK(job.memory.recompute.kind == RecomputeKind::full);
   CHECK(job.memory.offloaded_layers == 32);
-  CHECK(job.training.fused_kernels.has(FusedKernel::lora));
+  CHECK(job.training.fused_kernels == FusedKernels{FusedKernel::norm, FusedKernel::rope,
+                                                   FusedKernel::swiglu, FusedKernel::linear_loss,
+                                                   FusedKernel::lora});
   CHECK(has(imported.text, "nothing is run"));
   CHECK(script(swapped("\"unsloth\"", "True")).scenario.job.memory.offloaded_layers == 0);
   const Job wide = script(swapped("load_in_4bit=True", "load_in_4bit=False")).scenario.job;
@@ -120,6 +122,32 @@ TEST_CASE("Unsloth's defaults stand where a script says nothing", "[scenarios][i
   const Job checkpoints =
       script(swapped("    use_gradient_checkpointing=\"unsloth\",\n", "")).scenario.job;
   CHECK(checkpoints.memory.offloaded_layers == 32);
+}
+
+// unsloth/kernels/moe and unsloth_zoo/temporary_patches/gpt_oss.py: GptOssExpertsBnb4bit; models of
+// 20 B parameters take 14 GB so (docs.unsloth.ai, "gpt-oss: How to Run & Fine-tune").
+TEST_CASE("Unsloth packs experts that are one parameter elsewhere", "[scenarios][import]") {
+  const std::string llama = "unsloth/Meta-Llama-3.1-8B";
+  for (const char* name : {"unsloth/gpt-oss-20b-unsloth-bnb-4bit", "unsloth/gpt-oss-20b"}) {
+    const Job job = script(swapped(llama, name)).scenario.job;
+    CHECK(job.model.name == "gpt-oss-20b");
+    CHECK(job.fine_tuning.packs_experts());
+    CHECK_FALSE(job.training.grouped_experts);
+  }
+}
+
+TEST_CASE("Unsloth trains in the 16 bits that a device has", "[scenarios][import]") {
+  std::string text = swapped("        fp16=not is_bfloat16_supported(),\n", "");
+  const std::string flag = "        bf16=is_bfloat16_supported(),\n";
+  text.erase(text.find(flag), flag.size());
+  const auto on = [&](const char* host) {
+    PlanImportOptions options;
+    options.host = host;
+    return import_framework(Framework::transformers, text, "train.py", options)
+        .scenario.job.training.precision;
+  };
+  CHECK(on("t4") == Precision::fp16);
+  CHECK(on("dgx-a100") == Precision::bf16);
 }
 
 TEST_CASE("what a script decides while it runs is refused by name", "[scenarios][import]") {
