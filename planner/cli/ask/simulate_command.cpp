@@ -13,6 +13,7 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/edit/idle_settings.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_csv.hpp"
@@ -203,6 +204,7 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
   Scenario scenario = read_scenario(options.source, Purpose::any);
   if (scenario.work != Work::training) return simulate_study(options, scenario);
   Report report = evaluate(std::move(scenario), convention, engine);
+  warn_of_idle_settings(convention, engine, report);
   return finish(report, {path_for_views(report, options.views), {}}, options);
 }
 

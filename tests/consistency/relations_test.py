@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""relations_test.py PROGRAM ROOT: every fault that is put into the program's answers on purpose is
+found by the relation that it breaks, and the answers as they are break none."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import relations  # noqa: E402
+from cases import Case, shrunk  # noqa: E402
+from program import Program  # noqa: E402
+
+OPERATIONS = "scenarios/llama3.1-405b-16384xh100-operations.yaml"
+SMALL = "scenarios/llama3-8b-8xh100.yaml"
+SERVED = "scenarios/serving/llama3.1-70b-8xh100.yaml"
+NEVER = Case(OPERATIONS, ("operations.mean_time_between_interruptions=1 min",))
+
+
+class Spoilt:
+    """The program with one fault in what `command` says."""
+
+    def __init__(self, program, command, fault):
+        self.program, self.command, self.fault = program, command, fault
+
+    def __call__(self, *command):
+        said = self.program(*command)
+        return self.fault(said) if command[0] == self.command else said
+
+
+def in_json(change):
+    """A fault in a JSON output."""
+    def fault(said):
+        tree = said.json()
+        if tree is None:
+            return said
+        change(tree)
+        return replace(said, out=json.dumps(tree))
+    return fault
+
+
+def set_at(path, value):
+    def change(tree):
+        *groups, last = path.split(".")
+        for name in groups:
+            tree = tree.get(name) or {}
+        if last in tree:
+            tree[last] = value(tree[last]) if callable(value) else value
+    return in_json(change)
+
+
+def exits(code):
+    return lambda said: replace(said, code=code)
+
+
+def both(*faults):
+    def fault(said):
+        for one in faults:
+            said = one(said)
+        return said
+    return fault
+
+
+# What is put in, by which command it is said, on which case, and the relation that has to find it.
+FAULTS = [
+    ("a run that never ends counts as one that runs", NEVER, "simulate",
+     both(set_at("feasible", True), exits(0)), "what_never_ends_has_no_days"),
+    ("a run that never ends has a price", NEVER, "simulate", set_at("cost.usd", 1e6),
+     "what_never_ends_has_no_days"),
+    ("one command lets a plan run that another refuses", NEVER, "goodput", exits(0),
+     "commands_agree_whether_it_runs"),
+    ("a verdict and the exit code part", NEVER, "simulate",
+     both(set_at("verdict", "safe"), exits(3)), "verdict_and_exit_code_agree"),
+    ("energy lies below its own band", Case(SMALL), "simulate", set_at("cost.energy_low_kwh", lambda v: 9e9),
+     "values_lie_in_their_bands"),
+    ("a part of the step is counted twice", Case(SMALL), "simulate",
+     set_at("step.breakdown.data_s", lambda v: v + 1.0), "parts_add_up"),
+    ("power of a step and its energy part", Case(SMALL), "simulate", set_at("cost.power_w", lambda v: 2 * v),
+     "what_is_spent_is_rate_times_time"),
+    ("arrivals are reported as answers", Case(SERVED), "simulate",
+     set_at("results.requests_per_s", lambda v: 2.1 * v), "what_is_answered_was_asked_for"),
+    ("fit and simulate need different memory", Case(SMALL), "fit",
+     set_at("memory.peak_bytes", lambda v: 1.1 * v), "memory_has_one_answer"),
+    ("a flag is exported twice", Case(SMALL), "export",
+     lambda said: replace(said, out=said.out + " --bf16 --bf16\n"), "an_exported_flag_stands_once"),
+    ("what comes next leads back", Case(SMALL), "simulate",
+     set_at("next", "foretrain simulate " + SMALL), "what_comes_next_runs"),
+    ("what comes next does not run", Case(SMALL), "simulate",
+     set_at("next", "foretrain fit no-such-file.yaml"), "what_comes_next_runs"),
+    ("a key changes nothing in silence", Case(SMALL, ("parallel.schedule=gpipe",)), "simulate",
+     set_at("warnings", []), "a_key_moves_a_number_or_is_named"),
+    ("an answer ends in dots", Case(SMALL), "fit",
+     lambda said: replace(said, out=said.out + "  micro-batch up to   ...\n"), "no_answer_ends_in_dots"),
+    ("text and JSON hold different figures", Case(SMALL), "simulate",
+     set_at("figures", [{"label": "Step", "value": "123 parsecs", "band": None}]),
+     "text_and_json_hold_the_same_figures"),
+    ("a command crashes", Case(SMALL), "goodput", exits(-11), "every_command_ends_well"),
+    ("a command does not end", Case(SMALL), "fit", exits(None), "every_command_ends_well"),
+    ("an internal error is printed", Case(SMALL), "fit",
+     lambda said: replace(said, code=1, err="foretrain: internal error"), "every_command_ends_well"),
+]
+
+
+def found(name, program, case):
+    function = next(one for one in relations.RELATIONS if one.__name__ == name)
+    return list(function(program, case))
+
+
+def main():
+    program = Program(sys.argv[1], sys.argv[2])
+    failures = []
+    for what, case, command, fault, name in FAULTS:
+        if found(name, program, case):
+            failures.append(f"{name} finds something without a fault: {found(name, program, case)[0]}")
+        if not found(name, Spoilt(program, command, fault), case):
+            failures.append(f"{name} does not find that {what}")
+    spoilt = Case(SMALL, ("training.micro_batch=1", "parallel.schedule=gpipe", "memory.recompute=none"))
+    kept = shrunk(spoilt, lambda case: "parallel.schedule=gpipe" in case.settings)
+    if kept.settings != ("parallel.schedule=gpipe",):
+        failures.append(f"a case is shrunk to {kept.settings}")
+    print("\n".join(failures) or f"{len(FAULTS)} faults put in, {len(FAULTS)} found")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
