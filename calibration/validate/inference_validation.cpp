@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +13,7 @@
 
 #include "calibration/cases/inference_case.hpp"
 #include "calibration/cases/post_training_case.hpp"
+#include "models/serving/engine_bands.hpp"
 
 namespace foretrain {
 namespace {
@@ -38,11 +41,14 @@ struct Answer {
   ResidualBand band;
 };
 
-Answer answer_of(const std::string& quantity, const SteadyLoad& load, const EngineProfile& engine) {
+Answer answer_of(const std::string& quantity, const SteadyLoad& load, const InferenceCase& made) {
+  const double context = made.lengths.input + made.lengths.output / 2.0;
+  const ServingBands bands =
+      serving_bands(made.deployment, std::max(1.0, std::round(load.running)), context);
   if (quantity == first_token_quantity || quantity == low_load_first_token_quantity)
-    return {load.ttft.value(), engine.ttft};
-  if (quantity == output_token_quantity) return {load.tpot.value(), engine.tpot};
-  return {load.output_tokens_per_s, engine.throughput};
+    return {load.ttft.value(), bands.ttft};
+  if (quantity == output_token_quantity) return {load.tpot.value(), bands.tpot};
+  return {load.output_tokens_per_s, bands.throughput};
 }
 
 std::string case_of(const InferenceRecord& record) {
@@ -94,7 +100,7 @@ void fill(const AskedRecord& asked, RecordCheck& check) {
   const Deployment& deployment = made.deployment;
   check.item = deployment.cluster.host.device.name + " " + model_kind(deployment.model);
   if (!made.closed && check.quantity != output_tokens_quantity) return skip(check, drained_queue);
-  const Answer answer = answer_of(check.quantity, *asked.load, deployment.engine);
+  const Answer answer = answer_of(check.quantity, *asked.load, made);
   check.predicted = answer.predicted;
   check.low = answer.predicted * answer.band.low;
   check.high = answer.predicted * answer.band.high;

@@ -66,6 +66,11 @@ struct EngineRules {
   /// Rows that every expert of a rank has at least in blocks of 8 bits on Hopper, used or not, with
   /// its weights read (DeepGEMM's contiguous layout); 0: experts have the rows that reach them.
   int padded_rows = 0;
+  /// Of the one table that this was learnt from: experts of a layer, the width of each, the device.
+  /// Elsewhere experts have the rows that reach them, and the band holds both.
+  int padded_experts = 0;  ///< 0: of any model and device
+  int padded_width = 0;
+  std::string padded_device{};
 };
 
 /// An engine release. Data: calibration/profiles/engine.
@@ -78,6 +83,7 @@ struct EngineProfile {
   ResidualBand ttft;
   ResidualBand tpot;
   ResidualBand throughput;
+  ResidualBand stranger;  ///< as `tpot`, of kinds of models on devices that no record has
   Provenance provenance;
 };
 

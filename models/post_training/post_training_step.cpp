@@ -12,6 +12,7 @@
 #include "models/post_training/policy_passes.hpp"
 #include "models/post_training/token_lengths.hpp"
 #include "models/post_training/weight_sync.hpp"
+#include "models/serving/engine_bands.hpp"
 #include "models/serving/serving_memory.hpp"
 
 namespace foretrain {
@@ -128,7 +129,10 @@ double combined(double share_a, double ratio_a, double share_b, double ratio_b) 
 }
 
 void add_bands(const PostTrainingSetup& setup, Seconds learning, PostTrainingForecast& forecast) {
-  const ResidualBand& engine = setup.rollout.engine.throughput;
+  const double context = setup.plan.prompt.mean + setup.plan.answer.mean / 2.0;
+  const ResidualBand engine =
+      serving_bands(setup.rollout, std::max(1.0, std::round(forecast.rollout.running)), context)
+          .throughput;
   const StepForecast& update = *forecast.policy.step;
   // Measured throughput over forecast: the time is its inverse.
   const double slow = 1.0 / std::max(1e-3, engine.low);

@@ -8,6 +8,7 @@
 #include "models/base/require.hpp"
 #include "models/layers/layer_scan.hpp"
 #include "models/layers/model_ends.hpp"
+#include "models/serving/engine_bands.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/internal/formats.hpp"
 #include "models/serving/internal/states.hpp"
@@ -135,9 +136,7 @@ void ListBuilder::add_experts(const LayerOperator& op) {
     price.unpacked = unpacks(format);
     price.fused = fuses_experts();
     price.hopper = format != WeightFormat::bf16 && device_.architecture <= Architecture::hopper;
-    const bool blocks = format == WeightFormat::fp8 || format == WeightFormat::fp8_block;
-    if (blocks && device_.architecture == Architecture::hopper)
-      price.least_rows = deployment_.engine.rules.padded_rows;
+    if (pads_experts(deployment_)) price.least_rows = deployment_.engine.rules.padded_rows;
     price.up_out = op.out;
     price.hidden = op.in;
     price.experts = moe.experts;

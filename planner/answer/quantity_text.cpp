@@ -84,7 +84,7 @@ Measure measure_of(std::string_view path) {
   if (names("_per_s")) return Measure::count;
   if (path.ends_with("_s") || names("_s.")) return Measure::seconds;
   if (names("bytes")) return Measure::bytes;
-  for (const char* share : {"within_goals", "busy", "most_cache"})
+  for (const char* share : {"within_goals", "busy", "most_cache", "results.chance"})
     if (path.ends_with(share)) return Measure::share;
   return Measure::count;
 }

@@ -199,6 +199,13 @@ std::string step_text(const ServingReport& report) {
   return text + fmt::format("); one mean prompt alone: {}", seconds_text(report.prompt));
 }
 
+/// Where more is paid for than serves.
+std::string paid_text(const ServingReport& report) {
+  const double paid = report.paid_gpus();
+  if (report.ready.plan.autoscaling.on() || paid <= report.ready.gpus()) return "";
+  return fmt::format(" for the {} GPUs of whole hosts", with_thousands(std::llround(paid)));
+}
+
 AnswerFact goals_fact(const ServingReport& report) {
   std::string text;
   for (const GoalVerdict& goal : report.goals)
@@ -229,6 +236,11 @@ AnswerSection warnings_section(const ServingReport& report) {
         fmt::format("at the lower end of the band, {:.2f} of the throughput, more comes than is "
                     "served: queues and times to first tokens then grow with the duration",
                     report.bands.throughput.low));
+  if (may_pad_experts(report.ready.serve.deployment))
+    warn(
+        "no run of such experts in 8 bits on this device was measured with this engine: some "
+        "releases read every expert in every step, and the slow end of the band is what they "
+        "would take");
   if (sample.rejected > 0)
     warn(fmt::format("{} requests are larger than the cache of a replica and are refused",
                      with_thousands(sample.rejected)));
@@ -329,6 +341,10 @@ AnswerHead serving_head(const ServingReport& report) {
                                   ? fmt::format("{} GPUs on average, {} at most",
                                                 significant_text(report.mean_gpus()), gpus)
                                   : fmt::format("{} GPU{}", gpus, gpus == 1 ? "" : "s"));
+  if (report.chance)
+    head.sentence += fmt::format(" {} with a chance of {}.",
+                                 report.goals.empty() ? "It keeps up" : "It keeps its goals",
+                                 percent_text(*report.chance));
   if (report.stopped) head.sentence = "Interrupted, so far: " + head.sentence;
   head.figures = {
       time_figure("TTFT, P90", "results.ttft_s.p90", seen.ttft, figures),
@@ -372,10 +388,11 @@ Answer serving_answer(const ServingReport& report) {
   facts.add("Step", step_text(report));
   if (!report.goals.empty()) facts.rows.push_back(goals_fact(report));
   if (report.cost)
-    facts.add("Cost", fmt::format("${:.2f} per hour, ${:.3f} per million output tokens, ${:.3f} "
-                                  "per million tokens in and out",
-                                  report.cost->dollars_per_hour, report.cost->per_million_output,
-                                  report.cost->per_million_tokens));
+    facts.add("Cost",
+              fmt::format("${:.2f} per hour{}, ${:.3f} per million output tokens, ${:.3f} "
+                          "per million tokens in and out",
+                          report.cost->dollars_per_hour, paid_text(report),
+                          report.cost->per_million_output, report.cost->per_million_tokens));
   const EngineProfile& engine = ready.serve.deployment.engine;
   const auto range = [](const char* name, const ResidualBand& band) {
     return fmt::format("{} {:.2f} to {:.2f}", name, band.low, band.high);

@@ -33,17 +33,13 @@ ServingEnd slow_end(const ReadyServing& ready, const ServingSummary& forecast, d
 
 }  // namespace
 
-ServingBands serving_bands(const Deployment& deployment) {
-  const EngineProfile& engine = deployment.engine;
-  return {engine.ttft, engine.tpot, engine.throughput};
-}
-
 ServingEnds serving_ends(const ReadyServing& ready, const ServingSummary& forecast,
-                         bool keeps_goals, const std::atomic<bool>* stop) {
+                         const ServingBands& bands, bool keeps_goals,
+                         const std::atomic<bool>* stop) {
   ServingEnds ends;
   ends.asked = ready.plan.load.arrivals != ArrivalKind::closed;
   if (!ends.asked) return ends;
-  const ResidualBand& band = serving_bands(ready.serve.deployment).throughput;
+  const ResidualBand& band = bands.throughput;
   if (!forecast.overloaded && band.low < 1.0) ends.slow = slow_end(ready, forecast, band.low, stop);
   if (!keeps_goals && band.high > 1.0) ends.fast = end_of(ready, 1.0 / band.high, stop);
   ends.unbounded = forecast.overloaded || (ends.slow && ends.slow->summary.overloaded);

@@ -4,20 +4,12 @@
 #include <atomic>
 #include <optional>
 
+#include "models/serving/engine_bands.hpp"
 #include "planner/answer/verdict.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "sim/serving/serving_summary.hpp"
 
 namespace foretrain {
-
-/// Measured over forecast in 80 % of runs, of a deployment.
-struct ServingBands {
-  ResidualBand ttft;
-  ResidualBand tpot;
-  ResidualBand throughput;
-};
-
-[[nodiscard]] ServingBands serving_bands(const Deployment& deployment);
 
 /// The same load on the deployment at one end of its band: every step takes as much longer, or
 /// shorter, as the band of throughput says.
@@ -41,7 +33,8 @@ struct ServingEnds {
 /// @param keeps_goals whether the forecast itself does
 /// @pre ready.reasons is empty @throws TooLarge
 [[nodiscard]] ServingEnds serving_ends(const ReadyServing& ready, const ServingSummary& forecast,
-                                       bool keeps_goals, const std::atomic<bool>* stop);
+                                       const ServingBands& bands, bool keeps_goals,
+                                       const std::atomic<bool>* stop);
 
 /// A rate that goes with the output; never above what is asked for.
 [[nodiscard]] Banded rate_band(double rate, const ServingBands& bands, const ServingEnds& ends,

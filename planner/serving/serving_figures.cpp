@@ -142,6 +142,15 @@ void add_rates(Rows& rows) {
   rows.back().more_is_better = true;
 }
 
+void add_chance(Rows& rows) {
+  rows.push_back(
+      {{"results.chance", "chance to keep the goals",
+        "Chance that the deployment keeps up with its load and keeps every goal, 0 to 1; "
+        "null: nothing is asked of it.",
+        "from the bands of the engine's profile", true},
+       [](const ServingReport& report) { return report.chance; }});
+}
+
 void add_use(Rows& rows) {
   constexpr auto sample = &ServingReport::sample;
   rows.push_back(plain(sample, &ServingSample::mean_running, "results.mean_running", "running",
@@ -208,6 +217,7 @@ Rows make_rows() {
                        "counted time", "Time in which requests were counted."));
   for (const TimesRow& kind : kinds_of_time) add_times(kind, rows);
   add_rates(rows);
+  add_chance(rows);
   add_use(rows);
   rows.push_back(cost_row(&ServingCost::dollars_per_hour, "cost.usd_per_hour", "cost per hour",
                           "Dollars per hour of all GPUs.", false));

@@ -158,7 +158,8 @@ std::string serving_json(const ServingReport& report) {
   const auto band = [](const ResidualBand& range) -> Json {
     return {{"low", range.low}, {"high", range.high}};
   };
-  const ServingBands bands = serving_bands(ready.serve.deployment);
+  const ServingBands bands =
+      runs ? report.bands : ServingBands{engine.ttft, engine.tpot, engine.throughput};
   tree["band"] = {{"ttft", band(bands.ttft)},
                   {"tpot", band(bands.tpot)},
                   {"throughput", band(bands.throughput)}};

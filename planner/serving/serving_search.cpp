@@ -41,6 +41,11 @@ class Trial {
     const int each = scenario_.job.cluster.host.gpus;
     return (total_gpus(plan) + each - 1) / each;
   }
+  /// Under the first requests.
+  [[nodiscard]] ServingReport with_ends(ServingPlan plan) {
+    shorten(plan);
+    return study_with_ends(scenario_, ready(plan), stop_);
+  }
   [[nodiscard]] ServingPoint point(const ServingPlan& plan, bool whole) {
     ServingPlan tried = plan;
     if (!whole) shorten(tried);
@@ -178,6 +183,50 @@ void confirm_best(Trial& trial, std::vector<ServingPoint>& points) {
   std::sort(points.begin(), points.end(), better);
 }
 
+/// The fewest replicas from `least` on that are good, when more are no worse: by doubling and
+/// halving. Nothing beyond the largest deployment.
+template <class Good>
+std::optional<int> fewest_good(int least, int most, const Good& good) {
+  int too_few = least - 1;
+  int enough = least;
+  while (!good(enough)) {
+    too_few = enough;
+    if (enough >= most) return std::nullopt;
+    enough = std::min(2 * enough, most);
+  }
+  while (enough - too_few > 1) {
+    const int middle = (too_few + enough) / 2;
+    (good(middle) ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+/// How many GPUs the best layout takes at the ends of its band.
+void set_range(Trial& trial, ServingSearch& search) {
+  if (search.points.empty() || !search.points.front().keeps_goals) return;
+  const ServingPoint& best = search.points.front();
+  const int each = best.plan.layout.gpus();
+  const int beside = best.gpus - each * best.plan.layout.replicas;
+  const int most = std::max(1, (most_serving_gpus - beside) / each);
+  const auto with = [&](int replicas) {
+    ServingPlan plan = best.plan;
+    plan.layout.replicas = replicas;
+    return trial.with_ends(plan);
+  };
+  const int least = std::max(1, best.plan.autoscaling.least);
+  const auto gpus = [&](const std::optional<int>& replicas) {
+    return replicas ? std::optional(*replicas * each + beside) : std::nullopt;
+  };
+  const int found = best.plan.layout.replicas;
+  search.fewest_fast = gpus(fewest_good(least, std::max(least, found), [&](int replicas) {
+    return replicas >= found || trial.stopped() || with(replicas).may_keep_goals();
+  }));
+  const auto slow = fewest_good(std::max(least, found), most, [&](int replicas) {
+    return trial.stopped() || with(replicas).verdict() == ServingVerdict::ok;
+  });
+  if (!trial.stopped()) search.fewest_slow = gpus(slow);
+}
+
 void search_layouts(Trial& trial, ServingSearch& search) {
   bool fits = false;
   for (const ServingLayout& layout : serving_layouts(trial.scenario())) {
@@ -283,6 +332,7 @@ ServingSearch fewest_gpus(const Scenario& scenario, const std::atomic<bool>* sto
     search_layouts(trial, search);
     confirm_best(trial, search.points);
   }
+  set_range(trial, search);
   search.stopped = trial.stopped();
   return search;
 }

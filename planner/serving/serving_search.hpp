@@ -41,6 +41,10 @@ struct ServingSearch {
   std::vector<ServingPoint> points;  ///< fewest: one per layout, best first; pareto: by layout
   std::vector<RefusedLayout> refused;
   bool stopped = false;  ///< from outside
+  /// Of the best layout: GPUs that keep the goals at the fast and at the slow end of the band;
+  /// nothing where that takes more than are looked for, or was not reached.
+  std::optional<int> fewest_fast{};
+  std::optional<int> fewest_slow{};
 };
 
 /// Larger deployments than that are not looked for.

@@ -135,6 +135,22 @@ std::vector<std::string> overrides_of(const ServingPoint& point, const ServingPl
   return flags;
 }
 
+namespace {
+
+/// What the ends of the band take.
+std::string range_words(const ServingSearch& search) {
+  if (!search.fewest_fast) return "";
+  const std::string fast = with_thousands(*search.fewest_fast);
+  if (!search.fewest_slow)
+    return fmt::format(
+        "At the fast end of the band {} do; at its slow end not even {} GPUs of this layout.", fast,
+        with_thousands(most_serving_gpus));
+  return fmt::format("At the fast end of the band {} do, at its slow end it takes {}.", fast,
+                     with_thousands(*search.fewest_slow));
+}
+
+}  // namespace
+
 Answer fewest_answer(const Scenario& scenario, const ServingSearch& search) {
   Answer answer;
   AnswerHead& head = answer.head;
@@ -157,6 +173,7 @@ Answer fewest_answer(const Scenario& scenario, const ServingSearch& search) {
   head.sentence = fmt::format("{} GPUs on {} host{} of {} keep the goals: {}.",
                               with_thousands(best.gpus), best.hosts, best.hosts == 1 ? "" : "s",
                               scenario.job.cluster.host.title, counted_layout(best));
+  head.sentence += " " + range_words(search);
   if (search.stopped) head.sentence = "Interrupted, so far: " + head.sentence;
   if (!scenario.path.empty()) head.next = command_of(scenario, best);
   const std::string percentile = fmt::format("P{:g}", scenario.serving->goals.percentile);
@@ -224,6 +241,8 @@ std::string serving_search_json(const Scenario& scenario, const ServingSearch& s
                  {"percentile", goals.percentile}}},
                {"fewest_gpus",
                 question == "fewest" && found ? Json(search.points.front().gpus) : Json(nullptr)},
+               {"fewest_gpus_fast", search.fewest_fast ? Json(*search.fewest_fast) : Json(nullptr)},
+               {"fewest_gpus_slow", search.fewest_slow ? Json(*search.fewest_slow) : Json(nullptr)},
                {"stopped", search.stopped},
                {"points", std::move(points)},
                {"refused", std::move(refused)}});

@@ -98,14 +98,15 @@ ServingReport forecast_of(const Scenario& scenario, const ReadyServing& ready,
   report.device = scenario.job.cluster.host.device.name;
   report.ready = ready;
   if (!ready.reasons.empty()) return report;
-  report.bands = serving_bands(ready.serve.deployment);
   report.sample = simulate_serving(serving_model(ready), {60, stop});
   report.stopped = !report.sample.complete;
   report.summary = summary_of(report.sample, {ready.plan.goals.ttft, ready.plan.goals.tpot});
   report.goals = verdicts(ready.plan.goals, report.sample);
-  report.cost = serving_cost(scenario, report.mean_gpus(), report.summary.output_tokens_per_s,
+  report.cost = serving_cost(scenario, report.paid_gpus(), report.summary.output_tokens_per_s,
                              report.summary.prompt_tokens_per_s);
   report.decode = decode_example(ready, report.sample);
+  report.bands =
+      serving_bands(ready.serve.deployment, report.decode.sequences, report.decode.context);
   report.prompt = prompt_example(ready);
   set_goal_bands(report);
   return report;
@@ -137,6 +138,22 @@ double ServingReport::mean_gpus() const {
   return sample.mean_replicas * ready.plan.layout.gpus();
 }
 
+double ServingReport::paid_gpus() const {
+  if (ready.plan.autoscaling.on()) return mean_gpus();
+  const int each = ready.serve.deployment.cluster.host.gpus;
+  return static_cast<double>((ready.gpus() + each - 1) / each) * each;
+}
+
+bool ServingReport::may_keep_goals() const {
+  if (keeps_goals()) return true;
+  const ServingVerdict now = verdict();
+  const bool open =
+      now == ServingVerdict::likely_misses || now == ServingVerdict::likely_overloaded;
+  return open && std::all_of(goals.begin(), goals.end(), [](const GoalVerdict& goal) {
+           return goal.band.low <= goal.limit.value();
+         });
+}
+
 std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, double output_per_s,
                                         double prompt_per_s) {
   const auto& price = scenario.job.operations.price_per_gpu;
@@ -146,11 +163,20 @@ std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, d
                      dollars_per_s / (output_per_s + prompt_per_s) * 1e6};
 }
 
-ServingReport study_serving(const Scenario& scenario, const std::atomic<bool>* stop) {
-  ServingReport report = forecast_of(scenario, ready_serving(scenario), stop);
+ServingReport study_with_ends(const Scenario& scenario, const ReadyServing& ready,
+                              const std::atomic<bool>* stop) {
+  ServingReport report = forecast_of(scenario, ready, stop);
   if (!report.ready.reasons.empty() || report.stopped) return report;
-  report.ends = serving_ends(report.ready, report.summary, report.keeps_goals(), stop);
+  report.ends =
+      serving_ends(report.ready, report.summary, report.bands, report.keeps_goals(), stop);
   set_goal_bands(report);
+  return report;
+}
+
+ServingReport study_serving(const Scenario& scenario, const std::atomic<bool>* stop) {
+  ServingReport report = study_with_ends(scenario, ready_serving(scenario), stop);
+  if (report.ready.reasons.empty() && report.summary.requests > 0 && !report.stopped)
+    report.chance = chance_of_goals(report, stop);
   return report;
 }
 

@@ -73,6 +73,9 @@ struct ServingReport {
   std::vector<GoalVerdict> goals;
   ServingBands bands;
   ServingEnds ends;  ///< only where both ends were asked for
+  /// Chance that the deployment keeps up and keeps every goal; nothing where nothing is asked of
+  /// it.
+  std::optional<double> chance;
   std::optional<ServingCost> cost;
   ServingStepExample decode;  ///< with the mean number of sequences
   Seconds prompt{};           ///< one mean prompt alone
@@ -82,6 +85,10 @@ struct ServingReport {
   [[nodiscard]] bool keeps_goals() const;
   /// GPUs of the replicas that are there, on average where these come and go.
   [[nodiscard]] double mean_gpus() const;
+  /// What is paid for: whole hosts, or where replicas come and go the GPUs of mean_gpus().
+  [[nodiscard]] double paid_gpus() const;
+  /// Whether at least the fast end of the band keeps up and keeps the goals.
+  [[nodiscard]] bool may_keep_goals() const;
 };
 
 /// Simulates the scenario with both ends of its band, or another plan on another machine, of which
@@ -92,6 +99,18 @@ struct ServingReport {
                                           const std::atomic<bool>* stop = nullptr);
 [[nodiscard]] ServingReport study_serving(const Scenario& scenario, const ReadyServing& ready,
                                           const std::atomic<bool>* stop = nullptr);
+
+/// The same with both ends of the band, without the chance.
+[[nodiscard]] ServingReport study_with_ends(const Scenario& scenario, const ReadyServing& ready,
+                                            const std::atomic<bool>* stop = nullptr);
+
+/// Chance that the deployment keeps up and keeps every goal, from the bands: errors are log-normal
+/// on either side of the forecast, and of one cause, so that the least sure decides. Whether it
+/// keeps up is asked of slower and faster steps until their share is known to a few percent.
+/// Nothing where no goal is given and clients wait for their answers.
+/// @pre report.ready.reasons is empty @throws TooLarge
+[[nodiscard]] std::optional<double> chance_of_goals(const ServingReport& report,
+                                                    const std::atomic<bool>* stop);
 
 /// Dollars where the scenario has a price and tokens came.
 [[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus,

@@ -84,6 +84,14 @@ std::vector<Bound<EngineProfile>> engine_rule_keys() {
       rule_key("padded_rows",
                "Rows that every expert in blocks of 8 bits has at least on Hopper; 0: no such.",
                &R::padded_rows),
+      rule_key("padded_experts",
+               "Experts of a layer of the models that this was measured on; others have the rows "
+               "that reach them, in a band that holds both; 0: any model on any device.",
+               &R::padded_experts),
+      rule_key("padded_width", "Width of each of these experts.", &R::padded_width),
+      bind<EngineProfile, R, std::string>(
+          {.path = "rules.padded_device", .help = "Their device.", .example = "h200"},
+          &EngineProfile::rules, &R::padded_device),
   };
 }
 
@@ -91,7 +99,11 @@ std::vector<Bound<EngineProfile>> engine_band_keys() {
   std::vector<Bound<EngineProfile>> keys{unbound<EngineProfile>(
       group("band", "Measured over predicted, of records that were left out."))};
   const auto add = [&](const std::string& name, ResidualBand EngineProfile::*member) {
-    keys.push_back(unbound<EngineProfile>(group("band." + name, "Of this quantity.")));
+    keys.push_back(unbound<EngineProfile>(
+        member == &EngineProfile::stranger
+            ? profile_keys::optional_group(
+                  "band." + name, "As tpot, of kinds of models on devices without records.")
+            : group("band." + name, "Of this quantity.")));
     keys.push_back(
         constant("band." + name + ".low", "10th percentile.", member, &ResidualBand::low));
     keys.push_back(
@@ -100,6 +112,7 @@ std::vector<Bound<EngineProfile>> engine_band_keys() {
   add("ttft", &EngineProfile::ttft);
   add("tpot", &EngineProfile::tpot);
   add("throughput", &EngineProfile::throughput);
+  add("stranger", &EngineProfile::stranger);
   return keys;
 }
 

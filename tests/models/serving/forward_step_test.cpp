@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "models/serving/engine_bands.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/serving_memory.hpp"
 #include "models/serving/steady_load.hpp"
@@ -235,6 +236,34 @@ TEST_CASE("step: padded experts in 8 bits on Hopper take the same whatever reach
   CHECK(experts(16.0) == Approx(experts(1.0)).epsilon(0.02));
   deployment.precision.experts = WeightFormat::bf16;
   CHECK(experts(16.0) > 1.5 * experts(1.0));
+}
+
+TEST_CASE("step: experts are padded where that was measured, elsewhere the band holds both",
+          "[models][serving]") {
+  Deployment deployment = wide_experts(1);
+  deployment.precision.experts = WeightFormat::fp8_block;
+  deployment.engine.tpot = {0.8, 1.06};
+  deployment.engine.throughput = {0.5, 1.35};
+  deployment.engine.stranger = {0.76, 1.17};
+  const ServingBatch batch{.decode_sequences = 1.0, .cached_tokens = 100.0};
+  const double free = step_time(deployment, batch).total().value();
+  CHECK(serving_bands(deployment, 1.0, 100.0).tpot.high == 1.06);
+  EngineRules& rules = deployment.engine.rules;
+  rules.padded_rows = 128;
+  rules.padded_experts = deployment.model.moe->experts;
+  rules.padded_width = deployment.model.moe->expert_ffn_hidden;
+  rules.padded_device = deployment.cluster.host.device.name;
+  const double padded = step_time(deployment, batch).total().value();
+  REQUIRE(padded > 1.5 * free);
+  CHECK(serving_bands(deployment, 1.0, 100.0).tpot.high == 1.06);
+  rules.padded_experts *= 2;
+  CHECK(step_time(deployment, batch).total().value() == free);
+  const ServingBands bands = serving_bands(deployment, 1.0, 100.0);
+  CHECK(bands.tpot.low == 0.76);
+  CHECK(bands.tpot.high == Approx(1.17 * padded / free));
+  CHECK(bands.throughput.low == Approx(0.5 * free / padded));
+  deployment.precision.experts = WeightFormat::bf16;
+  CHECK(serving_bands(deployment, 1.0, 100.0).tpot.high == 1.06);
 }
 
 TEST_CASE("step: experts in few bits on Hopper have a share of their own", "[models][serving]") {
