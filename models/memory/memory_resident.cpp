@@ -177,8 +177,8 @@ MemoryBytes sharded_gradients(const StageContext& context) {
 }
 
 bool offloads_gradients(const Job& job) {
-  return host_updates(job.memory.offload) && job.memory.offload_share == 1.0 &&
-         scatters_every_pass(job);
+  return job.memory.offload == OffloadKind::optimizer_and_parameters &&
+         job.memory.offload_share == 1.0 && scatters_every_pass(job);
 }
 
 double main_gradients(const StageContext& context) {

@@ -67,7 +67,7 @@ AnswerSection causes_section(const Diagnosis& diagnosis) {
     const bool none = cause.id == as_forecast_id || cause.id == unexplained_id;
     if ((i < shown || none) && cause.likelihood >= least_likelihood)
       add_cause(cause, i + 1, section);
-    else
+    else if (!none)
       rest += (rest.empty() ? "" : ", ") + cause.id;
   }
   if (!rest.empty()) section.blocks.emplace_back(AnswerLine{rest, "less likely: "});

@@ -32,7 +32,7 @@ TEST_CASE("a misspelt key of a record is an error with its place and the nearest
       "  measured: {iteration_s: 7.0, memry_gb: 3}\n"
       "  fine_tuning: {adapter: lroa, rnk: 16}\n");
   const std::vector<std::string> expected{
-      "mine.yaml:4:40: runs[].model.hiden: unknown key of a record; did you mean 'hidden'?",
+      "mine.yaml:4:39: runs[].model.hiden: unknown key of a record; did you mean 'hidden'?",
       "mine.yaml:5:21: runs[].parallel.vpp_typo: unknown key of a record; did you mean 'vpp'?",
       "mine.yaml:6:3: runs[].recompte: unknown key of a record; did you mean 'recompute'?",
       "mine.yaml:7:32: runs[].measured.memry_gb: unknown key of a record; did you mean "

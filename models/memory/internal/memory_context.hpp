@@ -92,9 +92,10 @@ void add_weights(const StageContext& context, MemoryBytes& rows);
 void add_gradients(const StageContext& context, MemoryBytes& rows);
 /// Gradients that wait for the optimizer, where they are summed up in every pass.
 [[nodiscard]] MemoryBytes sharded_gradients(const StageContext& context);
-/// Whether shards of gradients go to the host as they are made, where its processors update them:
+/// Whether shards of gradients go to the host as they are made, where weights and states are:
 /// FSDP's CPUOffloadPolicy (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py,
-/// foreach_reduce), DeepSpeed's ZeRO-2 and 3 (runtime/zero/stage3.py, grad_partitions_flat_buffer).
+/// foreach_reduce), DeepSpeed's offload_param (runtime/zero/stage3.py,
+/// grad_partitions_flat_buffer).
 [[nodiscard]] bool offloads_gradients(const Job& job);
 [[nodiscard]] double main_gradients(const StageContext& context);
 /// Copies of states while the optimizer steps; of the output projection where it is updated first

@@ -58,9 +58,9 @@ TEST_CASE("weights that rest in host memory come up for every pass", "[models][m
   CHECK(stage.to_device == Approx(2.0 * job.microbatches() * 2.0 * parameters(job) / 4.0));
 }
 
-// FSDP2's CPUOffloadPolicy and DeepSpeed's ZeRO-2 and 3 copy a shard of gradients to the host as
-// soon as it is summed up; Megatron-Core's optimizer offload keeps its buffer in the GPU.
-TEST_CASE("shards of gradients go to the host that updates them", "[models][memory]") {
+// FSDP2's CPUOffloadPolicy and DeepSpeed's ZeRO-3 copy a shard of gradients to the host as soon as
+// it is summed up; Megatron-Core's optimizer offload keeps its buffer in the GPU.
+TEST_CASE("shards of gradients go to the host with the weights", "[models][memory]") {
   const auto gradients = [](int zero, OffloadKind offload) {
     Job job = testing::llama3_70b_cut();
     job.parallel.pipeline = 1;
@@ -72,7 +72,7 @@ TEST_CASE("shards of gradients go to the host that updates them", "[models][memo
   };
   CHECK(gradients(3, OffloadKind::none) > 0.0);
   CHECK(gradients(3, OffloadKind::optimizer_and_parameters) == 0.0);
-  CHECK(gradients(3, OffloadKind::optimizer) == 0.0);
+  CHECK(gradients(3, OffloadKind::optimizer) == gradients(3, OffloadKind::none));
   CHECK(gradients(1, OffloadKind::optimizer) == gradients(1, OffloadKind::none));
   Job job = testing::llama3_70b_cut();
   job.parallel.pipeline = 1;

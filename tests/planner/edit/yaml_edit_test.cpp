@@ -150,7 +150,7 @@ TEST_CASE("given values stand at their places", "[planner][yaml]") {
 TEST_CASE("legal values are told without Markdown", "[planner][yaml]") {
   const Field* field = scenario_table().find("memory.offload");
   REQUIRE(field != nullptr);
-  CHECK(legal_values(*field) == "none, optimizer, optimizer+parameters");
+  CHECK(legal_values(*field) == "none, optimizer, optimizer+parameters, paged");
   CHECK(catalog_of_key("cluster.host") == "hosts");
   CHECK(catalog_of_key("parallel.tensor").empty());
 }
