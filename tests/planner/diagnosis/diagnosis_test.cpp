@@ -167,7 +167,7 @@ std::string verdict_of(const TrainingLog& log, const Job& job) {
   report.log = log;
   report.diagnosis = diagnose(log, job);
   const auto json = nlohmann::json::parse(diagnosis_json(report));
-  CHECK(json["as_forecast"].get<bool>() == report.diagnosis.findings.empty());
+  CHECK(json["as_forecast"].get<bool>() == report.diagnosis.as_forecast());
   CHECK(json["findings"].size() == report.diagnosis.findings.size());
   return diagnosis_verdict(report);
 }
@@ -391,7 +391,7 @@ TEST_CASE("diagnosis: settings that log and scenario state otherwise are told", 
   CHECK(found.causes.empty());
   CHECK_FALSE(found.as_forecast());
   CHECK(verdict_of(log, job).starts_with(
-      "THE LOG IS OF ANOTHER RUN: the log has parallel.tensor 4, the scenario 1, and 1 more"));
+      "THE LOG IS OF ANOTHER RUN: the log has parallel.tensor 4, the scenario 2, and 1 more"));
 }
 
 TEST_CASE("diagnosis: replicas of a log without context ranks are those of both", "[diagnosis]") {

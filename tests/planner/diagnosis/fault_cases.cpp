@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "calibration/diagnosis/diagnose.hpp"
+#include "calibration/diagnosis/hypothesis.hpp"
 #include "calibration/training_logs/read_training_log.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
@@ -70,7 +71,10 @@ void count(const PlayedRun& run, const Job& job, FaultScore& score) {
   diagnostics.throw_if_any();
   const Diagnosis found = diagnose(log, job);
   ++score.runs;
-  const std::string& first = found.causes.front().id;
+  // What is no cause is the likeliest explanation, and never leads the causes.
+  const bool clean = run.cause == as_forecast_id;
+  const std::string& first =
+      clean ? found.explanations.front().causes.front() : found.causes.front().id;
   const auto end = found.explanations.begin() + static_cast<std::ptrdiff_t>(found.tied);
   const bool tied = std::any_of(found.explanations.begin(), end, [&](const StepExplanation& one) {
     return std::find(one.causes.begin(), one.causes.end(), run.cause) != one.causes.end();
