@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What attention takes, and the ring of context ranks; models/layers/README.md, "Time of a layer".
+#include <algorithm>
+
 #include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/layers/internal/layer_builder.hpp"
@@ -24,7 +26,8 @@ AttentionWork attention_block(const HeadShape& heads, const LayerContext& contex
   const double ranks = job.parallel.context;
   const bool rings = job.communication.context_exchange == ContextExchange::ring;
   const bool swaps = job.communication.context_exchange == ContextExchange::all_to_all;
-  work.query_length = swaps ? length : length / ranks;
+  // A sample shorter than the ranks are many is padded to a token each.
+  work.query_length = swaps ? length : std::max(1.0, length / ranks);
   if (swaps) work.heads /= ranks;
   // The last of consecutive parts of a sequence has most to do.
   work.key_length = heads.borrowed > 0.0 && fused

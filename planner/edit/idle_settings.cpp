@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "planner/edit/yaml_edit.hpp"
+#include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/json.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -33,11 +34,25 @@ std::string value_of(const Scenario& scenario, std::string_view path) {
   return {};
 }
 
-/// All that a forecast says but its input.
-std::string figures_of(const Report& report) {
-  Json tree = Json::parse(report_json(report));
-  tree.erase("scenario");
-  return tree.dump(-1, ' ', false, Json::error_handler_t::replace);
+/// A forecast, its input apart.
+struct Said {
+  Json input;
+  Json figures;
+};
+
+Said said_by(const Report& report) {
+  Said said{nullptr, Json::parse(report_json(report))};
+  said.input = std::move(said.figures["scenario"]);
+  said.figures.erase("scenario");
+  return said;
+}
+
+/// Without what a report adds: percentiles and power over time.
+Said said_early(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
+  Report report;
+  report.scenario = scenario;
+  report.prediction = forecast_job(scenario.job, convention, engine);
+  return said_by(report);
 }
 
 /// The scenario with another text or other overrides; nothing where that is none.
@@ -55,21 +70,28 @@ std::optional<Scenario> reread(const Scenario& scenario, const std::string& text
 class Leaving {
  public:
   Leaving(const Report& report, AttentionFlops convention, EngineKind engine)
-      : report_{report}, convention_{convention}, engine_{engine}, figures_{figures_of(report)} {}
+      : convention_{convention},
+        engine_{engine},
+        resolved_{report.scenario},
+        early_{said_early(report.scenario, convention, engine)},
+        whole_{said_by(report)} {}
 
   /// Whether `path` has another value in `without`, and the forecast is the same all the same.
   [[nodiscard]] bool changes_nothing(const std::string& path,
                                      const std::optional<Scenario>& without) const {
-    if (!without || value_of(*without, path) == value_of(report_.scenario, path)) return false;
-    if (without->job.memory.recompute.kind == RecomputeKind::unknown) return false;
-    return figures_of(evaluate(*without, convention_, engine_)) == figures_;
+    if (!without || without->job.memory.recompute.kind == RecomputeKind::unknown) return false;
+    if (value_of(*without, path) == value_of(resolved_, path)) return false;
+    const Said early = said_early(*without, convention_, engine_);
+    if (early.input == early_.input || early.figures != early_.figures) return false;
+    return said_by(evaluate(*without, convention_, engine_)).figures == whole_.figures;
   }
 
  private:
-  const Report& report_;
   AttentionFlops convention_;
   EngineKind engine_;
-  std::string figures_;
+  const Scenario& resolved_;
+  Said early_;
+  Said whole_;
 };
 
 /// Overrides, each left out in turn.

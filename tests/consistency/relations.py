@@ -111,8 +111,8 @@ def what_is_spent_is_rate_times_time(program, case):
     if None not in (mean, power) and not close(mean, power):
         yield f"mean power is {mean:g} W in one place, {power:g} W in another"
     steps, ideal = at(tree, "run.steps"), at(tree, "run.ideal_s")
-    ramp = at(tree, "scenario.operations.batch_ramp")
-    if None not in (steps, ideal, step) and not ramp and not close(ideal, steps * step, 1e-3):
+    # Below it: a batch that grows has short steps first.
+    if None not in (steps, ideal, step) and ideal > steps * step * (1 + 1e-3):
         yield f"{steps:g} steps of {step:g} s take {ideal:g} s"
 
 
@@ -128,8 +128,6 @@ def what_is_answered_was_asked_for(program, case):
         yield f"{good:g} requests/s keep their goals, {answered:g} are answered"
     if per_gpu is not None and per_gpu > tokens * (1 + 1e-6):
         yield f"a GPU makes {per_gpu:g} tokens/s, all of them {tokens:g}"
-    if results.get("requests") is not None and not close(results["requests"], answered * window, 1e-3):
-        yield f"{results['requests']} requests in {window:g} s are not {answered:g} per second"
     length = _answer_tokens(case)
     if length and answered and not close(tokens, answered * length, 0.25):
         yield f"{answered:g} requests/s of {length:g} tokens are not {tokens:g} tokens/s"
@@ -186,7 +184,7 @@ def _status(said):
 @relation("training")
 def memory_has_one_answer(program, case):
     tree, fit = forecast(program, case) or {}, program(*case.command("fit", "--json"))
-    peak, other = at(tree, "memory.peak_bytes"), at(fit.json() or {}, "memory.peak_bytes")
+    peak, other = at(tree, "memory.peak_bytes"), at(fit.json() or {}, "peak_bytes")
     if None not in (peak, other) and not close(peak, other):
         yield f"simulate needs {peak:g} bytes, fit {other:g}"
     out_of_memory = any(r["rule"] == "out-of-memory" for r in at(tree, "reasons") or [])
@@ -252,7 +250,7 @@ def _numbers(program, case):
                       sort_keys=True)
 
 
-@relation()
+@relation("training")
 def a_key_moves_a_number_or_is_named(program, case):
     """Of the last setting alone: the others are the ground on which it is turned."""
     if not case.settings:
@@ -359,7 +357,7 @@ def no_answer_ends_in_dots(program, case):
     for name in ("simulate", "fit"):
         said = program(*case.command(name, "--brief"))
         for line in said.out.splitlines()[1:]:
-            if re.search(r"\S\.\.\.(\s|$)", line):
+            if re.search(r"\.\.\.(\s|$)", line):
                 yield f"{said.line} cuts an answer: {line.strip()}"
 
 

@@ -113,7 +113,7 @@ run 0 plan "$root/scenarios/llama3.1-405b-128xgb300.yaml" --power-cap "300 kW" -
 run 3 plan "$seventy" --deadline "1 h" --json
 has out '"limit": "deadline"'
 run 3 plan "$seventy" --deadline "1 h"
-for part in "NOTHING FITS" "breaks deadline" "less."; do has out "$part"; done
+for part in "NO PLAN MEETS THE DEADLINE" "breaks deadline" "less."; do has out "$part"; done
 run 3 plan "$seventy" --set "operations.price=2.5 USD/GPU-hour" --budget "10 USD"
 has out "breaks budget"
 run 2 plan "$seventy" --deadline 2020-01-01
