@@ -297,7 +297,8 @@ void check_procurement(const Scenario& scenario, const Scenario& other) {
     const ProcureCell& cell = result.clusters[i].cells.front();
     CAPTURE(cell.settings, cell.why);
     if (!cell.why.empty()) continue;
-    const Job mine = workload_on(scenario, i == 0 ? scenario : other).job;
+    Job mine = workload_on(scenario, i == 0 ? scenario : other).job;
+    mine.training.global_batch = cell.batch;  // that the machine divides
     // The plan's settings on that machine: the same words that the row shows, the same step.
     const SearchSpace space = default_space(mine);
     SearchOptions one;
