@@ -40,6 +40,17 @@ Verdict within(const Banded& number, double most) {
   return number.high <= most ? Verdict::safe : Verdict::at_risk;
 }
 
+double chance_below(const Banded& number, double most) {
+  FORETRAIN_REQUIRE(number.value > 0.0 && most > 0.0);
+  if (most == number.value) return 0.5;
+  const bool under = most < number.value;
+  const double end = std::abs(std::log(under ? std::min(1.0, number.low / number.value)
+                                             : std::max(1.0, number.high / number.value)));
+  if (end == 0.0) return under ? 0.0 : 1.0;
+  const double deviations = tenth_percentile * std::log(most / number.value) / end;
+  return 0.5 * std::erfc(-deviations / std::sqrt(2.0));
+}
+
 Verdict of_chance(double chance) {
   if (chance >= decided) return Verdict::safe;
   return chance >= 1.0 - decided ? Verdict::at_risk : Verdict::no;

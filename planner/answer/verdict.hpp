@@ -30,6 +30,11 @@ struct Banded {
 /// A number against the most that it may be.
 [[nodiscard]] Verdict within(const Banded& number, double most);
 
+/// Chance that a number turns out to be at most that: log-normal around the forecast, each half
+/// with its own percentile; half where the limit is the forecast itself. An end on the wrong side
+/// of the forecast counts as none: that half has no width. @pre value and limit are positive
+[[nodiscard]] double chance_below(const Banded& number, double most);
+
 /// Of something that is kept with this probability: safe from 0.9 on, no below 0.1, else at risk.
 [[nodiscard]] Verdict of_chance(double chance);
 

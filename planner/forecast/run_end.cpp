@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -13,7 +11,6 @@
 namespace foretrain {
 namespace {
 
-constexpr double tenth_percentile = 1.2815515655446004;  // standard deviations from the median
 constexpr const char* bound_id = "deadline-without-interruptions";
 
 void forget(const char* rule, Prediction& prediction) {
@@ -67,11 +64,7 @@ std::optional<Seconds> run_duration(const Prediction& prediction) {
 }
 
 double chance_in_time(Seconds duration, const StepForecast& step, Seconds deadline) {
-  const double needed = std::log(deadline / duration);
-  const double end =
-      needed < 0.0 ? std::log(step.time / step.low) : std::log(step.high / step.time);
-  if (!(end > 0.0)) return needed < 0.0 ? 0.0 : 1.0;
-  return 0.5 * std::erfc(-needed / end * tenth_percentile / std::sqrt(2.0));
+  return chance_below({step.low / step.time, 1.0, step.high / step.time}, deadline / duration);
 }
 
 void judge_run_end(const Job& job, Prediction& prediction) {

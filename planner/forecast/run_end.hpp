@@ -21,7 +21,7 @@ inline constexpr const char* deadline_rule = "deadline";
 [[nodiscard]] std::optional<Seconds> run_duration(const Prediction& prediction);
 
 /// Chance that a run of `duration` is over by `deadline`, where all that is uncertain is the step,
-/// whose 10th and 90th percentile are given: normal in the logarithm, each half with its own end.
+/// whose 10th and 90th percentile are given (chance_below()).
 [[nodiscard]] double chance_in_time(Seconds duration, const StepForecast& step, Seconds deadline);
 
 /// Judges the end of the run: fills RunForecast::meets_deadline where no simulated runs did, and

@@ -8,16 +8,9 @@
 namespace foretrain {
 namespace {
 
-constexpr double tenth_percentile = 1.2815515655446004;  // standard deviations from the median
-
-double below(double deviations) { return 0.5 * std::erfc(-deviations / std::sqrt(2.0)); }
-
-/// Share of a log-normal around 1, with these 10th and 90th percentiles, that is at most `ratio`.
+/// Chance that what is `ratio` 1 in the forecast turns out to be at most that.
 double share_below(double ratio, const ResidualBand& band) {
-  if (ratio == 1.0) return 0.5;
-  const double end = std::log(ratio < 1.0 ? std::min(1.0, band.low) : std::max(1.0, band.high));
-  if (end == 0.0) return ratio < 1.0 ? 0.0 : 1.0;
-  return below(tenth_percentile * std::log(ratio) / std::abs(end));
+  return chance_below({band.low, 1.0, band.high}, ratio);
 }
 
 bool keeps_up(const ServingReport& report, double pace, const std::atomic<bool>* stop) {

@@ -29,6 +29,17 @@ std::string shown_command(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("verdict: a chance has the tenths of its band", "[planner][answer]") {
+  const Banded number{9.0, 10.0, 12.0};
+  CHECK(chance_below(number, 9.0) == Approx(0.1));
+  CHECK(chance_below(number, 10.0) == 0.5);
+  CHECK(chance_below(number, 12.0) == Approx(0.9));
+  CHECK(chance_below({10.0, 10.0, 10.0}, 9.9) == 0.0);
+  CHECK(chance_below({10.0, 10.0, 10.0}, 10.1) == 1.0);
+  // A band that lies aside of its forecast leaves no doubt on the far side.
+  CHECK(chance_below({11.0, 10.0, 12.0}, 9.0) == 0.0);
+}
+
 TEST_CASE("verdict: both ends of the band decide", "[planner][answer]") {
   CHECK(within({1.0, 2.0, 3.0}, 3.0) == Verdict::safe);
   CHECK(within({1.0, 2.0, 3.0}, 2.5) == Verdict::at_risk);
