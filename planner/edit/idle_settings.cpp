@@ -11,6 +11,7 @@
 
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/forecast/quick_forecast.hpp"
+#include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/json.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -19,7 +20,9 @@ namespace foretrain {
 namespace {
 
 /// What says who asks and for what, and is no input of the forecast.
-constexpr std::array about{"schema", "name", "extends", "budget", "operations.prices_as_of"};
+/// How other engines simulate belongs to them.
+constexpr std::array about{"schema", "name",       "extends",
+                           "budget", "simulation", "operations.prices_as_of"};
 
 bool is_input(std::string_view path) {
   return std::none_of(about.begin(), about.end(), [&](std::string_view name) {
@@ -139,7 +142,7 @@ void warn_of_idle_settings(AttentionFlops convention, EngineKind engine, Report&
   const std::vector<std::string> idle = idle_settings(report, convention, engine);
   if (idle.empty()) return;
   report.prediction.warnings.push_back(
-      {"no-effect", fmt::format("no effect on this forecast: {}", fmt::join(idle, ", "))});
+      {no_effect_id, fmt::format("no effect on this forecast: {}", fmt::join(idle, ", "))});
 }
 
 }  // namespace foretrain

@@ -43,9 +43,9 @@ AnswerFacts facts_of(const SummaryLines& lines) {
 
 /// What the head does not say.
 SummaryLines other_answers(const Report& report) {
-  constexpr std::array<std::string_view, 10> said{
-      "Memory", "Step",           "MFU",           "HFU",        "Cost",
-      "Energy", "  range", "Time to train", "  expected", "Power"};
+  constexpr std::array<std::string_view, 11> said{
+      "Memory",  "Step",          "MFU",        "HFU",        "Cost", "Energy",
+      "  range", "Time to train", "  expected", "  deadline", "Power"};
   SummaryLines lines = answer_lines(report);
   std::erase_if(lines, [&](const auto& line) {
     return std::find(said.begin(), said.end(), line.first) != said.end();
@@ -77,8 +77,8 @@ AnswerSection budget_section(const Report& report) {
 
 std::string energy_line(const CostForecast& cost, const std::optional<PowerForecast>& power) {
   if (!cost.energy) return "";
-  std::string text = cost.low.energy ? energy_range_text(cost)
-                                     : energy_text(*cost.energy) + ", GPUs alone";
+  std::string text =
+      cost.low.energy ? energy_range_text(cost) : energy_text(*cost.energy) + ", GPUs alone";
   if (cost.power) text += ", " + significant_text(cost.power->value() / 1000.0) + " kW";
   if (power) text += ", peak " + significant_text(power->peak.value() / 1000.0) + " kW";
   return text;
@@ -110,13 +110,22 @@ std::string unknown_line(const Prediction& p) {
   return names;
 }
 
+/// Settings without effect.
+std::string no_effect_line(const Prediction& p) {
+  for (const Warning& warning : p.warnings)
+    if (warning.id == no_effect_id) return warning.message.substr(warning.message.find(": ") + 2);
+  return "";
+}
+
 /// A line each, of those that are worth one on a screen.
 AnswerSection warning_lines(const Prediction& p) {
   AnswerSection section{"Warnings"};
   std::size_t more = 0;
   for (const Warning& warning : p.warnings) {
-    // What is unknown, and energy, have a line of their own.
-    if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-")) continue;
+    // What is unknown, energy, and settings without effect have a line of their own.
+    if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-") ||
+        warning.id == no_effect_id)
+      continue;
     if (section.blocks.size() == warnings_on_a_screen)
       ++more;
     else
@@ -147,6 +156,7 @@ void add_folded(const Report& report, Answer& answer) {
   for (const auto& [label, text] :
        {std::pair<const char*, std::string>{"Energy", energy_line(p.cost, p.power)},
         {"Unknown", unknown_line(p)},
+        {"No effect", no_effect_line(p)},
         {"Constants", constants_line(p)},
         {"More", "--full: memory row by row, energy, warnings, sources"}})
     if (!text.empty()) facts.add(label, text);

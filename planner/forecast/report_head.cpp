@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <string_view>
 
 #include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
@@ -82,23 +81,15 @@ std::string reason_sentence(const Infeasible& reason) {
   return text;
 }
 
-/// Of a framework's configuration in place of a scenario, which `plan` does not read: a file
-/// becomes one. Other sources have no command that takes all that was said.
-std::string next_of_import(const std::string& source) {
-  constexpr std::string_view megatron = "--megatron ";
-  const bool file = source.starts_with(megatron) && source.at(megatron.size()) != '\'' &&
-                    source.find(" --set ") == std::string::npos;
-  return file ? "foretrain import megatron " + source.substr(megatron.size()) + " --out run.yaml"
-              : std::string();
-}
-
 /// The command that most people want after this answer.
 std::string next_of(const Report& report, const std::string& source) {
   if (source.empty()) return {};
   if (!report.changes.empty())
     return fmt::format("foretrain simulate {} {}", source,
                        set_words(report.changes.front().settings));
-  return source.starts_with("--") ? next_of_import(source) : "foretrain plan " + source;
+  // A framework's configuration in place of a scenario ("--hf FILE") is nothing that `plan` reads.
+  if (source.starts_with("--")) return fmt::format("foretrain explain {} step", source);
+  return "foretrain plan " + source;
 }
 
 }  // namespace

@@ -95,7 +95,10 @@ AnswerHead losses_head(const Report& report, const StepLosses& all, const std::s
     if (!source.empty())
       head.next = fmt::format("foretrain simulate {} {}", source, set_words(best->settings));
   } else if (!source.empty()) {
-    head.next = fmt::format("foretrain explain {} step.time_s", source);
+    head.next = all.feasible             ? fmt::format("foretrain explain {} step.time_s", source)
+                : report.changes.empty() ? "foretrain fit " + source
+                                         : fmt::format("foretrain simulate {} {}", source,
+                                                       set_words(report.changes.front().settings));
   }
   return head;
 }
@@ -107,7 +110,8 @@ StepLosses step_losses(const Report& asked) {
   report.prediction = as_if_it_fit(std::move(report.prediction));
   const Job& job = report.scenario.job;
   StepLosses result;
-  result.feasible = report.prediction.feasible();
+  // A run that is late, or never ends, has a step all the same.
+  result.feasible = !report.prediction.if_it_fit;
   result.ideal = ideal_step(job, report.prediction);
   result.ideal_cause = cause_of("ideal", report);
   Seconds at = result.ideal;

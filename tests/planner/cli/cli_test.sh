@@ -176,10 +176,10 @@ has err "infeasible: "
 has out '"feasible": false'
 has out '"time_s": '
 has out '"id": "if-it-fit"'
-run 0 explain "$scenario" step.time_s --set parallel.tensor=2 --set parallel.pipeline=4 \
+run 3 explain "$scenario" step.time_s --set parallel.tensor=2 --set parallel.pipeline=4 \
   --set parallel.data=128 --set memory.recompute=none
 has out "does not fit"
-run 0 explain "$scenario" step --set parallel.tensor=2 --set parallel.pipeline=4 \
+run 3 explain "$scenario" step --set parallel.tensor=2 --set parallel.pipeline=4 \
   --set parallel.data=128 --set memory.recompute=none
 has out "what its step would be"
 run 3 simulate "$scenario" --set training.global_batch=1000

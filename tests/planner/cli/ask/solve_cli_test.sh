@@ -116,7 +116,7 @@ PYTHON
 run 0 procure --cluster "$small" china.yaml --workload "$small"
 is_narrow out
 has out "How sure: days"
-has out "How sure: energy in kWh at the meter"
+has out "How sure: energy in kWh, cooling"
 has out "extrapolated"
 grep -q 'The first is ahead of each other one' out || fail "the bands are not compared"
 run 0 procure --cluster "$seventy" "$ampere" --workload "$seventy" --by cost --csv
