@@ -117,8 +117,7 @@ AnswerHead goodput_head(const GoodputStudy& study, const std::string& source) {
   head.words = "goodput " + percent_text(*run.goodput);
   if (run.meets_deadline) {
     head.verdict = deadline_verdict(report.prediction);
-    head.sentence = fmt::format("The deadline is met with a probability of {}. ",
-                                percent_text(*run.meets_deadline));
+    head.sentence = deadline_sentence(run) + " ";
   } else {
     head.verdict.reset();
     head.sentence.clear();

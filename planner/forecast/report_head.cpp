@@ -68,10 +68,8 @@ std::string feasible_sentence(const Report& report) {
   std::string text =
       fmt::format("{} tokens in {} on {}: {} a step{}.", count_text(p.run.tokens.value_or(0.0)),
                   duration_text(*duration), machine, step, efficiency);
-  if (p.run.meets_deadline)
-    text += fmt::format(" The deadline is met with a probability of {}.",
-                        percent_text(*p.run.meets_deadline));
-  return text;
+  const std::string deadline = deadline_sentence(p.run);
+  return deadline.empty() ? text : text + " " + deadline;
 }
 
 std::string reason_sentence(const Infeasible& reason) {

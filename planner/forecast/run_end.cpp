@@ -84,6 +84,14 @@ void judge_run_end(const Job& job, Prediction& prediction) {
     prediction.reasons.push_back(deadline_reason(prediction, *deadline));
 }
 
+std::string deadline_sentence(const RunForecast& run) {
+  if (!run.meets_deadline) return {};
+  const bool counted = run.expected || never_finishes(run);
+  return fmt::format("The deadline is met with a probability of {}{}.",
+                     percent_text(*run.meets_deadline),
+                     counted ? "" : ", interruptions not counted");
+}
+
 std::optional<Verdict> deadline_verdict(const Prediction& prediction) {
   const auto& chance = prediction.run.meets_deadline;
   return chance ? std::optional(of_chance(*chance)) : std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
@@ -31,5 +32,9 @@ void judge_run_end(const Job& job, Prediction& prediction);
 
 /// The verdict on the deadline; absent where there is none, or no time to hold against it.
 [[nodiscard]] std::optional<Verdict> deadline_verdict(const Prediction& prediction);
+
+/// "The deadline is met with a probability of 84.0 %." and whether interruptions are counted; empty
+/// without a deadline.
+[[nodiscard]] std::string deadline_sentence(const RunForecast& run);
 
 }  // namespace foretrain

@@ -49,9 +49,8 @@ std::string found_sentence(const PlanReport& report) {
                 : fmt::format(" {} of the next {} {} a tie with it.", ties, report.plans.size() - 1,
                               ties == 1 ? "is" : "are");
   if (!report.result.complete()) text += " The search was ended early: better plans may exist.";
-  if (const auto& chance = best.report.prediction.run.meets_deadline)
-    text += fmt::format(" The deadline is met with a probability of {}.", percent_text(*chance));
-  return text;
+  const std::string deadline = deadline_sentence(best.report.prediction.run);
+  return deadline.empty() ? text : text + " " + deadline;
 }
 
 /// How the step of the best plan differs from that of the plan that was asked about.

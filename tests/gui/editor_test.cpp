@@ -57,7 +57,7 @@ class EditorTest : public QObject {
     QVERIFY(at("model", FieldModel::choices_role)
                 .toStringList()
                 .contains(QStringLiteral("llama2-70b")));
-    QCOMPARE(at("memory.offload", FieldModel::choices_role).toStringList().size(), 3);
+    QCOMPARE(at("memory.offload", FieldModel::choices_role).toStringList().size(), 4);
   }
 
   void errors_stand_at_their_fields() {
