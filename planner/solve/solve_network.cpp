@@ -132,23 +132,30 @@ SolveAnswer break_even_price(const Scenario& scenario, const Scenario& other) {
   constexpr double one_dollar = 1.0 / 3600.0;
   const double fixed = cost_at(0.0);
   const double per_dollar = cost_at(one_dollar) - fixed;
-  const double price = (ours.cost.price->value() - fixed) / per_dollar;
+  // Of runs over as many tokens: a run half as long is no cheaper machine.
+  const double tokens = ours.run.tokens.value();
+  const double length = theirs.run.tokens.value() / tokens;
+  const double price = (ours.cost.price->value() * length - fixed) / per_dollar;
   const auto dollars = [](double value) { return fmt::format("{:.2f} USD/GPU-hour", value); };
   SolveAnswer answer;
   answer.question = SolveFor::price;
   answer.name = scenario.job.name;
   answer.found = price > 0.0;
   const double own = scenario.job.operations.price_per_gpu->value() * 3600.0;
-  answer.sentence = answer.found
-                        ? fmt::format("At {} a run of {} costs as much as one of {} at {}: {}.",
-                                      dollars(price), other.job.name, scenario.job.name,
-                                      dollars(own), dollars_text(*ours.cost.price))
-                        : fmt::format("{} costs more than {} even with free GPUs.", other.job.name,
-                                      scenario.job.name);
+  const double per_billion = ours.cost.price->value() / tokens * 1e9;
+  answer.sentence =
+      answer.found
+          ? fmt::format("At {} a token of {} costs as much as one of {} at {}: {} per billion.",
+                        dollars(price), other.job.name, scenario.job.name, dollars(own),
+                        dollars_text(Dollars{per_billion}))
+          : fmt::format("A token of {} costs more than one of {} even with free GPUs.",
+                        other.job.name, scenario.job.name);
   answer.values = {
       solve_value("price_usd_per_gpu_hour", "break-even price", price, dollars(price)),
       solve_value("ours_usd_per_gpu_hour", "price here", own, dollars(own)),
-      solve_value("run_usd", "run here", ours.cost.price->value(), dollars_text(*ours.cost.price))};
+      solve_value("run_usd", "run here", ours.cost.price->value(), dollars_text(*ours.cost.price)),
+      solve_value("usd_per_billion_tokens", "a billion tokens", per_billion,
+                  dollars_text(Dollars{per_billion}))};
   if (answer.found && ours.cost.low.price && theirs.cost.low.gpu_hours) {
     const auto [down, up] = break_even_band(ours.cost, theirs.cost);
     answer.values.push_back(solve_value("price_low_usd_per_gpu_hour", "break-even, P10",

@@ -269,7 +269,7 @@ void check_needed_bandwidth(const Scenario& scenario) {
     CHECK(step_at(row.at(0).number.value()) == Approx(row.at(1).number.value()).epsilon(1e-12));
 }
 
-/// At the price that `solve price` answers, typed as anybody types it, both runs cost the same.
+/// At the price that `solve price` answers, typed as anybody types it, a token costs the same.
 void check_break_even_price(const Scenario& scenario, const Scenario& other) {
   const auto ends = [](const Scenario& side) {
     const Prediction forecast = closed_form(side.job);
@@ -283,9 +283,11 @@ void check_break_even_price(const Scenario& scenario, const Scenario& other) {
   if (!answer.found) return;
   const Scenario theirs =
       with_settings(other, {fmt::format("operations.price={:.12f} USD/GPU-hour", price)});
-  const Dollars paid = closed_form(ours.job).cost.price.value();
-  CHECK(number(answer, "run_usd") == paid.value());
-  CHECK(closed_form(theirs.job).cost.price.value().value() == Approx(paid.value()).epsilon(1e-6));
+  const Prediction here = closed_form(ours.job), there = closed_form(theirs.job);
+  CHECK(number(answer, "run_usd") == here.cost.price->value());
+  CHECK(*there.cost.price / there.run.tokens.value() /
+            (*here.cost.price / here.run.tokens.value()) ==
+        Approx(1.0).epsilon(1e-6));
 }
 
 void check_procurement(const Scenario& scenario, const Scenario& other) {

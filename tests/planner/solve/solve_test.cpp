@@ -200,11 +200,18 @@ TEST_CASE("solve price: at the answer both runs cost the same", "[planner][solve
   job.operations.price_per_gpu = DollarsPerSecond{number(answer, "price_usd_per_gpu_hour") / 3600};
   CHECK(closed_form(job).cost.price->value() == Approx(number(answer, "run_usd")).epsilon(1e-9));
   CHECK(number(answer, "price_usd_per_gpu_hour") < 2.5);  // an A100 is slower
+  CHECK(number(answer, "usd_per_billion_tokens") ==
+        Approx(number(answer, "run_usd") / ours.job.training.tokens.value() * 1e9));
   // Wider than the band of either run alone.
   const CostForecast cost = closed_form(ours.job).cost;
   const double price = number(answer, "price_usd_per_gpu_hour");
   CHECK(number(answer, "price_low_usd_per_gpu_hour") < price * (*cost.low.price / *cost.price));
   CHECK(number(answer, "price_high_usd_per_gpu_hour") > price * (*cost.high.price / *cost.price));
+  // A run over half the tokens is no cheaper machine: the price turns where a token costs the same.
+  Scenario half = other;
+  *half.job.training.tokens /= 2.0;
+  CHECK(number(break_even_price(ours, half), "price_usd_per_gpu_hour") ==
+        Approx(price).epsilon(0.01));
   Scenario free = ours;
   free.job.operations.price_per_gpu.reset();
   CHECK_THROWS_WITH(break_even_price(free, other), Catch::Contains("operations.price"));
