@@ -7,9 +7,7 @@
 
 namespace foretrain {
 
-AnswerColumn words_column(std::string head, int most) {
-  return {std::move(head), TextTable::Align::left, most};
-}
+AnswerColumn words_column(std::string head) { return {std::move(head), TextTable::Align::left}; }
 
 AnswerColumn number_column(std::string head) { return {std::move(head), TextTable::Align::right}; }
 

@@ -11,6 +11,7 @@
 #include "planner/answer/head.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/text_layout.hpp"
+#include "planner/text/text_table.hpp"
 
 namespace foretrain {
 
@@ -54,22 +55,16 @@ struct AnswerCell {
 struct AnswerColumn {
   std::string head;  ///< no line of heads where all are empty
   TextTable::Align align = TextTable::Align::left;
-  int most = 0;  ///< columns on a terminal, longer texts are cut; 0: any
 };
 
 /// Columns of words, and columns of numbers, by their heads.
-[[nodiscard]] AnswerColumn words_column(std::string head = {}, int most = 0);
+[[nodiscard]] AnswerColumn words_column(std::string head = {});
 [[nodiscard]] AnswerColumn number_column(std::string head = {});
 
 struct AnswerTable {
   std::vector<AnswerColumn> columns;
   std::vector<std::vector<AnswerCell>> rows{};
-  /// On a terminal columns stand one blank apart, and the last ones go where there is no room.
-  bool tight = false;
-  /// Columns of a group, 0: none. On a terminal groups that have no room beside each other stand
-  /// below each other, each behind the first `stubs` columns.
-  std::size_t group = 0;
-  std::size_t stubs = 1;
+  TextTable::Layout layout{};  ///< on a terminal
 
   /// @pre as many cells as columns
   void add(std::vector<AnswerCell> cells);
@@ -85,7 +80,6 @@ struct AnswerFact {
 struct AnswerFacts {
   std::vector<AnswerFact> rows{};
   int label_columns = 14;  ///< on a terminal
-  bool folded = false;     ///< on a terminal a line each, cut where it is too long
 
   void add(std::string label, std::string text) {
     rows.push_back({std::move(label), std::move(text)});
@@ -97,7 +91,6 @@ struct AnswerLine {
   std::string text;
   std::string lead{};
   Tone tone = Tone::plain;  ///< of the lead
-  bool folded = false;      ///< on a terminal one line, cut where it is too long
 };
 
 /// What the colours and letters of stacks mean.

@@ -10,8 +10,6 @@
 namespace foretrain {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
 /// A band with its forecast: "   |---o-----|  ".
 std::string band_bar(const AnswerBar& bar) {
   const auto at = [&bar](double share) {
@@ -84,21 +82,14 @@ std::string stack_text(const AnswerStack& stack, const TextStyle& style) {
 }
 
 /// @param columns of what is drawn; absent: its own
-std::string cell_text(AnswerCell cell, std::optional<int> columns, const TextStyle& style) {
+TextCell cell_text(AnswerCell cell, std::optional<int> columns, const TextStyle& style) {
   if (cell.stack) {
     cell.stack->columns = columns.value_or(cell.stack->columns);
-    return stack_text(*cell.stack, style);
+    return {stack_text(*cell.stack, style), Tone::plain, true};
   }
-  if (cell.bar) cell.bar->columns = columns.value_or(cell.bar->columns);
-  return toned(cell.bar ? bar_text(*cell.bar, style) : cell.text, cell.tone, style);
-}
-
-/// As wide as its columns may be.
-AnswerTable fitted(AnswerTable table) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (const int most = table.columns[i].most; most > 0)
-      for (auto& row : table.rows) row[i].text = cut(row[i].text, most);
-  return table;
+  if (!cell.bar) return {std::move(cell.text), cell.tone};
+  cell.bar->columns = columns.value_or(cell.bar->columns);
+  return {bar_text(*cell.bar, style), cell.tone, true};
 }
 
 /// What is left of the screen for a last column that is drawn.
@@ -114,104 +105,30 @@ std::optional<int> room_of_last(const AnswerTable& table, const TextStyle& style
       widths[i] =
           std::max(widths[i], row[i].bar ? row[i].bar->columns : display_width(row[i].text));
   }
-  const int apart = table.tight ? 1 : 2;
-  const int taken =
-      std::accumulate(widths.begin(), widths.end() - 1, 0) + apart * static_cast<int>(last) + 2;
+  const int taken = std::accumulate(widths.begin(), widths.end() - 1, 0) +
+                    table.layout.apart * static_cast<int>(last) + 2;
   return std::clamp(style.width - taken, least, most);
 }
 
-Rows rows_of(const AnswerTable& table, const TextStyle& style) {
-  Rows rows;
-  std::vector<std::string> heads;
-  for (const AnswerColumn& column : table.columns) heads.push_back(column.head);
-  if (std::any_of(heads.begin(), heads.end(), [](const auto& head) { return !head.empty(); }))
-    rows.push_back(std::move(heads));
+std::string table_text(const AnswerTable& table, const TextStyle& style) {
+  std::vector<TextTable::Align> aligns;
+  std::vector<TextCell> heads;
+  bool named = false;
+  for (const AnswerColumn& column : table.columns) {
+    aligns.push_back(column.align);
+    heads.emplace_back(column.head);
+    named = named || !column.head.empty();
+  }
+  TextTable printed{std::move(aligns), table.layout};
+  if (named) printed.add(std::move(heads));
   const std::optional<int> room = room_of_last(table, style);
   for (const auto& row : table.rows) {
-    std::vector<std::string> cells;
+    std::vector<TextCell> cells;
     for (std::size_t i = 0; i < row.size(); ++i)
       cells.push_back(cell_text(row[i], i + 1 == row.size() ? room : std::nullopt, style));
-    rows.push_back(std::move(cells));
+    printed.add(std::move(cells));
   }
-  return rows;
-}
-
-/// Columns one blank apart; the last ones go where there is no room for them.
-std::string tight_text(const AnswerTable& table, const Rows& rows, const TextStyle& style) {
-  std::vector<int> widths(table.columns.size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
-  std::size_t shown = 0;
-  for (int width = 2; shown < widths.size() && width + widths[shown] <= style.width; ++shown)
-    width += 1 + widths[shown];
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < shown; ++i)
-      line +=
-          " " + (table.columns[i].align == TextTable::Align::right ? pad_left(row[i], widths[i])
-                                                                   : pad_right(row[i], widths[i]));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
-std::string plain_text(const AnswerTable& table, const Rows& rows, const TextStyle& style) {
-  std::vector<TextTable::Align> aligns;
-  for (const AnswerColumn& column : table.columns) aligns.push_back(column.align);
-  TextTable printed{std::move(aligns)};
-  for (const auto& row : rows) printed.add(row);
   return printed.text(style);
-}
-
-std::vector<int> widths_of(const Rows& rows) {
-  std::vector<int> widths(rows.front().size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]) + 2);
-  return widths;
-}
-
-int sum_of(const std::vector<int>& widths, std::size_t from, std::size_t to) {
-  return std::accumulate(widths.begin() + static_cast<std::ptrdiff_t>(from),
-                         widths.begin() + static_cast<std::ptrdiff_t>(to), 0);
-}
-
-/// The stubs and the columns from `from` to `to`, the first stub cut to `first` columns.
-std::string block_of(const AnswerTable& table, const Rows& rows, std::size_t from, std::size_t to,
-                     int first, const TextStyle& style) {
-  AnswerTable block;
-  Rows part(rows.size());
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (i >= table.stubs && (i < from || i >= to)) continue;
-    block.columns.push_back(table.columns[i]);
-    for (std::size_t row = 0; row < rows.size(); ++row)
-      part[row].push_back(i == 0 ? cut(rows[row][i], first - 2) : rows[row][i]);
-  }
-  return plain_text(block, part, style);
-}
-
-/// Groups of columns below each other where they have no room beside each other.
-std::string grouped_text(const AnswerTable& table, const Rows& rows, const TextStyle& style) {
-  const std::vector<int> widths = widths_of(rows);
-  const std::size_t columns = widths.size();
-  const auto next = [&](std::size_t at) { return std::min(columns, at + table.group); };
-  int widest = 0;
-  for (std::size_t at = table.stubs; at < columns; at += table.group)
-    widest = std::max(widest, sum_of(widths, at, next(at)));
-  const int others = sum_of(widths, 1, table.stubs);
-  const int first = std::min(widths[0], std::max(12, style.width - others - widest));
-  const int room = style.width - first - others;
-  std::string text;
-  for (std::size_t from = table.stubs; from < columns;) {
-    std::size_t to = next(from);
-    while (to < columns && sum_of(widths, from, next(to)) <= room) to = next(to);
-    text += (text.empty() ? "" : "\n") + block_of(table, rows, from, to, first, style);
-    from = to;
-  }
-  return text;
 }
 
 struct TextOf {
@@ -223,18 +140,11 @@ struct TextOf {
       const std::string words = fact.verdict.empty()
                                     ? fact.text
                                     : toned(fact.verdict, fact.tone, style) + " " + fact.text;
-      text += facts.folded ? pad_right(fact.label, facts.label_columns) +
-                                 cut(words, style.width - facts.label_columns) + "\n"
-                           : labelled(fact.label, words, style, facts.label_columns);
+      text += labelled(fact.label, words, style, facts.label_columns);
     }
     return text;
   }
-  std::string operator()(const AnswerTable& whole) const {
-    const AnswerTable table = fitted(whole);
-    const Rows rows = rows_of(table, style);
-    if (table.tight) return tight_text(table, rows, style);
-    return table.group > 0 ? grouped_text(table, rows, style) : plain_text(table, rows, style);
-  }
+  std::string operator()(const AnswerTable& table) const { return table_text(table, style); }
   std::string operator()(const AnswerLegend& legend) const {
     std::string text;
     // A blank inside an entry must not become a line break.
@@ -243,8 +153,6 @@ struct TextOf {
     return hanging("    ", text + limit_mark(style) + "=" + legend.limit, style);
   }
   std::string operator()(const AnswerLine& line) const {
-    if (line.folded)
-      return "  " + toned(cut(line.lead + line.text, style.width - 2), line.tone, style) + "\n";
     return hanging("  " + toned(line.lead, line.tone, style), line.text, style);
   }
   std::string operator()(const AnswerList& list) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/text/json.hpp"
+#include "planner/text/text_table.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

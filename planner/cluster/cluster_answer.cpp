@@ -91,10 +91,10 @@ AnswerFacts question_facts(const ClusterFile& file, const QueueSummary& summary)
 }
 
 void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& answer) {
-  AnswerTable waits{{words_column("class", 20), number_column("jobs"), number_column("mean"),
+  AnswerTable waits{{words_column("class"), number_column("jobs"), number_column("mean"),
                      number_column("+-"), number_column("P50"), number_column("P90"),
                      number_column("P99")}};
-  AnswerTable times{{words_column("class", 20), number_column("turnaround"), number_column("P90"),
+  AnswerTable times{{words_column("class"), number_column("turnaround"), number_column("P90"),
                      number_column("slowdown"), number_column("deadlines met")}};
   const auto row = [&](const std::string& name, const ClassSummary& jobs) {
     const double each = static_cast<double>(jobs.jobs) / summary.replications;
@@ -119,7 +119,7 @@ void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& a
 
 /// What moldable jobs started with.
 AnswerTable sizes_table(const ClusterFile& file, const QueueSummary& summary) {
-  AnswerTable table{{words_column("class", 20), number_column("hosts"), number_column("speed"),
+  AnswerTable table{{words_column("class"), number_column("hosts"), number_column("speed"),
                      number_column("jobs")}};
   for (std::size_t i = 0; i < summary.classes.size(); ++i) {
     const ClassSummary& jobs = summary.classes[i];
@@ -176,7 +176,7 @@ AnswerSection teams_section(const ClusterFile& file, const QueueSummary& summary
   double all = 0.0;
   for (const double host_s : summary.team_host_s) all += host_s;
   const auto energy = cluster_energy(file, summary);
-  AnswerTable table{{words_column("team", 24), number_column("GPU-hours"), number_column("share"),
+  AnswerTable table{{words_column("team"), number_column("GPU-hours"), number_column("share"),
                      number_column("cost"), number_column(energy ? "energy" : "")}};
   const std::size_t shown = std::min(file.queue.teams.size(), most_teams);
   for (const std::size_t i : by_use(summary.team_host_s, shown)) {

@@ -9,8 +9,6 @@
 namespace foretrain {
 namespace {
 
-constexpr int name_columns = 20;
-
 /// As short as a cell: "9.87 h".
 std::string short_time(Seconds time) {
   if (time < 1.0 * minutes) return significant_text(time.value()) + " s";
@@ -61,9 +59,9 @@ AnswerHead fit_head(const WorkloadFit& fit) {
 }
 
 AnswerSection arrivals_section(const WorkloadFit& fit) {
-  AnswerTable table{{words_column("class", name_columns), number_column("jobs"),
-                     number_column("per day"), number_column("day"), number_column("week"),
-                     number_column("bursts"), number_column("KS"), number_column("gaps")}};
+  AnswerTable table{{words_column("class"), number_column("jobs"), number_column("per day"),
+                     number_column("day"), number_column("week"), number_column("bursts"),
+                     number_column("KS"), number_column("gaps")}};
   for (const FittedClass& each : fit.classes) {
     const ArrivalFit& arrivals = each.arrivals;
     table.add({each.name, with_thousands(each.jobs), significant_text(arrivals.law.rate * days),
@@ -81,9 +79,9 @@ AnswerSection arrivals_section(const WorkloadFit& fit) {
 }
 
 AnswerSection durations_section(const WorkloadFit& fit) {
-  AnswerTable table{{words_column("class", name_columns), words_column("law"),
-                     number_column("mean"), number_column("in the log"), number_column("cv"),
-                     number_column("KS"), number_column("n")}};
+  AnswerTable table{{words_column("class"), words_column("law"), number_column("mean"),
+                     number_column("in the log"), number_column("cv"), number_column("KS"),
+                     number_column("n")}};
   for (const FittedClass& each : fit.classes)
     table.add({each.name, std::string(name_of(each.duration.kind)),
                short_time(each.duration.mean()), short_time(each.log_mean),
@@ -117,8 +115,8 @@ std::string limit_words(const LimitFit& limit) {
 }
 
 AnswerTable sizes_table(const WorkloadFit& fit) {
-  AnswerTable table{{words_column("class", name_columns), number_column("log uses"),
-                     number_column("model"), number_column("limit"), number_column("reached"),
+  AnswerTable table{{words_column("class"), number_column("log uses"), number_column("model"),
+                     number_column("limit"), number_column("reached"),
                      words_column("hosts of a job")}};
   for (const FittedClass& each : fit.classes)
     table.add({each.name, significant_text(each.log_hosts), significant_text(each.model_hosts),

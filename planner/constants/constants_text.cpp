@@ -138,7 +138,7 @@ AnswerTable entries_table(const ConstantLayer& layer, const std::string& profile
                      number_column("prior"), number_column("+-"), number_column("told, %"),
                      number_column("records"), words_column("told by"), words_column("measured on"),
                      words_column("would refute it"), words_column("prior from")}};
-  table.tight = true;
+  table.layout.apart = 1;
   for (const ConstantEntry& entry : layer.entries)
     if (entry.profile == profile) table.add(entry_cells(entry));
   return table;
@@ -246,7 +246,7 @@ AnswerTable farther_table(const ConstantLayer& layer) {
   AnswerTable table{{words_column("profile"), words_column("measured on"),
                      words_column("also used on"), number_column("told, %"),
                      words_column("constants")}};
-  table.tight = true;
+  table.layout.apart = 1;
   const auto percent = [](double share) { return fmt::format("{:.0f}", 100.0 * share); };
   for (const FartherKeys& alike : farther_keys(layer))
     table.add({alike.profile, alike.measured_on, alike.beyond,

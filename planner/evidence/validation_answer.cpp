@@ -43,7 +43,7 @@ AnswerTable step_table(const Validation& validation) {
   add_error_columns(table.columns);
   for (const char* const head : {"band", "tau", "50 %", "own", "pairs"})
     table.columns.push_back(number_column(head));
-  table.tight = true;
+  table.layout.apart = 1;
   int of_group = -1;
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity != step_quantity) continue;
@@ -86,6 +86,7 @@ void add_sizes(const Validation& validation, Answer& answer) {
   AnswerTable table{{words_column("source"), words_column("quantity"), number_column("count"),
                      number_column("skip"), number_column("bias"), number_column("MAPE"),
                      number_column("median"), number_column("P90"), number_column("worst")}};
+  table.layout = {1, 2, 1};
   for (const CheckSummary& line : validation.summary) {
     if (line.quantity == fits_quantity || line.quantity == step_quantity || is_alone(line.quantity))
       continue;

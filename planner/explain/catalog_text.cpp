@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/text/text_table.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
@@ -95,7 +96,7 @@ Answer catalog_answer(const CatalogListing& catalog, const std::string& kind) {
       catalog.broken.empty() ? "" : fmt::format("; {} cannot be used", catalog.broken.size()));
   if (!catalog.entries.empty())
     head.next = fmt::format("foretrain show {} {}", kind, catalog.entries.front().name);
-  AnswerTable entries{{words_column("name", 40), words_column("what it is")}};
+  AnswerTable entries{{words_column("name"), words_column("what it is")}};
   for (const CatalogEntry& entry : catalog.entries)
     entries.add({entry.name, entry.title + (entry.summary.empty() ? "" : ": " + entry.summary)});
   AnswerTable broken{{words_column("name"), words_column("why")}};

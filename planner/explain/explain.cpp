@@ -259,7 +259,7 @@ ExplainAnswer explain_study(const Report& report, const std::string& quantity) {
 
 Answer study_quantities(const Report& report, const std::string& source) {
   AnswerTable table{{words_column(), number_column(), words_column()}};
-  table.tight = true;
+  table.layout.apart = 1;
   for (const StudyFigure& figure : report.study->figures)
     table.add({figure.path, quantity_text(figure.path, figure.value), std::string(figure.meaning)});
   Answer answer{report.study->answer.head};
@@ -304,7 +304,7 @@ Answer quantities_answer(const Report& report, const std::string& source) {
   if (report.study) return study_quantities(report, source);
   const Json tree = prediction_tree(report);
   AnswerTable table{{words_column(), number_column(), words_column()}};
-  table.tight = true;
+  table.layout.apart = 1;
   const std::string heaviest =
       report.prediction.memory ? std::to_string(report.prediction.memory->peak_stage) : "0";
   for (const ForecastQuantity& row : quantities().rows()) {

@@ -105,7 +105,7 @@ AnswerSection timeline_section(const FitReport& report, const StageAccount& acco
   const Bytes usable = report.memory->usable;
   const Bytes scale = max(usable, Bytes{account.allocated}) * 1.02;
   AnswerTable table{{words_column(), words_column(), number_column(), words_column()}};
-  table.tight = true;
+  table.layout.apart = 1;
   for (std::size_t p = 0; p < memory_phases; ++p) {
     const auto phase = static_cast<MemoryPhase>(p);
     const StageMemory memory = phase_memory(account, phase);

@@ -62,7 +62,7 @@ AnswerSection memory_section(const MemoryForecast& memory, StageOrder order, std
   if (memory.stages.empty()) return section;
   AnswerTable table{{words_column(), words_column("stage"), number_column("layers"),
                      number_column("peak"), number_column("share"), words_column()}};
-  table.tight = true;
+  table.layout.apart = 1;
   std::size_t shown = 0;
   for (const StageGroup& group : shown_groups(memory, order, most)) {
     const auto& stage = memory.stages[static_cast<std::size_t>(group.first)];
@@ -117,9 +117,8 @@ AnswerSection memory_rows_section(const StageMemory& stage) {
   });
   AnswerTable table{{words_column(), number_column(), number_column(), words_column()}};
   const auto line = [&](const std::string& name, Bytes size, Tone tone) {
-    constexpr int name_columns = 38;
     const double share = size / stage.peak;
-    table.add({{cut(name, name_columns), tone},
+    table.add({{name, tone},
                bytes_text(size),
                percent_text(share),
                AnswerBar{0.0, share < 0.005 ? 0.0 : share}});

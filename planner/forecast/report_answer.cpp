@@ -129,7 +129,7 @@ AnswerSection warning_lines(const Prediction& p) {
     if (section.blocks.size() == warnings_on_a_screen)
       ++more;
     else
-      section.blocks.emplace_back(AnswerLine{warning.message, warning.id + ": ", Tone::warn, true});
+      section.blocks.emplace_back(AnswerLine{warning.message, warning.id + ": ", Tone::warn});
   }
   if (more > 0) section.blocks.emplace_back(AnswerLine{fmt::format("and {} more", more)});
   return section;
@@ -152,7 +152,6 @@ void add_folded(const Report& report, Answer& answer) {
   answer.add(warning_lines(p));
   AnswerFacts facts;
   facts.label_columns = label_columns;
-  facts.folded = true;
   for (const auto& [label, text] :
        {std::pair<const char*, std::string>{"Energy", energy_line(p.cost, p.power)},
         {"Unknown", unknown_line(p)},

@@ -58,7 +58,7 @@ AnswerTable rows_table(const CollectiveTable& table) {
   AnswerTable printed{{number_column("size"), number_column("count"), number_column("type"),
                        number_column("op"), number_column("root"), number_column("time"),
                        number_column("algbw"), number_column("busbw"), words_column("algorithm")}};
-  printed.tight = true;
+  printed.layout.apart = 1;
   for (const CollectiveRow& row : table.rows)
     printed.add({fmt::format("{:.0f}", row.size.value()), fmt::format("{:.0f}", row.count),
                  std::string(name_of(request.type)), reduces(request.op) ? "sum" : "none",

@@ -27,7 +27,7 @@ constexpr double least_share = 0.0005;  // of the first side's step: below it a 
 
 AnswerSection sides_section(const Comparison& c) {
   AnswerSection section{"Sides"};
-  AnswerTable table{{words_column(), words_column(), words_column("", 40), words_column()}};
+  AnswerTable table{{words_column(), words_column(), words_column(""), words_column()}};
   std::vector<AnswerBlock> settings;
   std::vector<AnswerBlock> reasons;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
@@ -52,8 +52,8 @@ AnswerSection sides_section(const Comparison& c) {
 AnswerTable figures_table(const Comparison& c) {
   const bool pair = c.reports.size() == 2;
   AnswerTable table{{words_column(), number_column("A")}};
-  table.stubs = 2;
-  table.group = pair ? 3 : 2;
+  table.layout.stubs = 2;
+  table.layout.group = pair ? 3 : 2;
   for (std::size_t side = 1; side < c.reports.size(); ++side) {
     table.columns.push_back(number_column(side_name(side)));
     if (pair) table.columns.push_back(number_column(side_name(side) + " - A"));
@@ -294,7 +294,7 @@ AnswerSection settings_section(const Comparison& c, CatalogValues catalog) {
 
 AnswerSection rows_section(const Comparison& c) {
   AnswerTable table{{words_column()}};
-  table.group = 1;
+  table.layout.group = 1;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {
     const auto& memory = c.reports[side].prediction.memory;
     table.columns.push_back(

@@ -151,7 +151,7 @@ std::vector<Column> columns() {
 /// Columns of equally many cells, the head first, as a table that gives way on a narrow screen.
 AnswerTable tight_table(const std::vector<std::vector<std::string>>& columns) {
   AnswerTable table;
-  table.tight = true;
+  table.layout.apart = 1;
   for (const auto& column : columns) table.columns.push_back(number_column(column.front()));
   for (std::size_t row = 1; row < columns.front().size(); ++row) {
     std::vector<AnswerCell> cells;
@@ -198,7 +198,7 @@ AnswerTable waterfalls_table(const Plans& plans) {
   for (const Finalist& plan : plans)
     ways.push_back(whole_waterfall(plan.report.scenario.job, plan.report.prediction));
   AnswerTable table{{words_column("plan")}};
-  table.tight = true;
+  table.layout.apart = 1;
   for (std::size_t plan = 0; plan < plans.size(); ++plan)
     table.columns.push_back(number_column(std::to_string(plan + 1)));
   for (std::size_t part = 0; part < ways.front().size(); ++part) {

@@ -35,7 +35,7 @@ std::string plan_of(const ProcureCell& cell) {
 
 AnswerTable workload_table(const Procurement& result, std::size_t workload) {
   const std::vector<std::string> names = offer_names(result);
-  AnswerTable table{{words_column("cluster", 26), number_column("GPUs"), number_column("step s"),
+  AnswerTable table{{words_column("cluster"), number_column("GPUs"), number_column("step s"),
                      number_column("MFU %"), number_column("days"), number_column("cost"),
                      words_column("plan")}};
   for (const std::size_t i : result.ranking) {
@@ -51,7 +51,7 @@ AnswerTable workload_table(const Procurement& result, std::size_t workload) {
 }
 
 AnswerTable totals_table(const Procurement& result) {
-  AnswerTable table{{number_column("#"), words_column("cluster", 26), number_column("GPUs"),
+  AnswerTable table{{number_column("#"), words_column("cluster"), number_column("GPUs"),
                      words_column("device"), number_column("days"), number_column("GPU-hours"),
                      number_column("cost")}};
   const std::vector<std::string> names = offer_names(result);
@@ -94,7 +94,7 @@ AnswerSection bands_section(const Procurement& result, ProcureMeasure measure) {
   for (const ProcureCluster& cluster : result.clusters)
     if (const auto band = band_of(measure, cluster)) most = std::max(most, band->high);
   if (!(most > 0.0)) return section;
-  AnswerTable table{{words_column("cluster", 16), number_column("P10"),
+  AnswerTable table{{words_column("cluster"), number_column("P10"),
                      number_column(energy ? "" : "forecast"), number_column("P90"),
                      words_column("from 0"), words_column("kernels")}};
   for (const std::size_t i : result.ranking) {
@@ -128,7 +128,7 @@ std::string price_words(const ProcureCluster& cluster) {
 AnswerSection prices_section(const Procurement& result) {
   AnswerSection section{"Prices per GPU-hour, and where the order turns"};
   const std::vector<std::string> names = offer_names(result);
-  AnswerTable table{{words_column("cluster", 26), number_column("price"), words_column("as of"),
+  AnswerTable table{{words_column("cluster"), number_column("price"), words_column("as of"),
                      number_column("break-even"), words_column("with")}};
   for (auto at = result.ranking.begin(); at != result.ranking.end(); ++at) {
     const ProcureCluster& cluster = result.clusters[*at];

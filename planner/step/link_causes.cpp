@@ -23,7 +23,6 @@ namespace {
 
 /// A share of exchanges' time above which they are said to wait for each other.
 constexpr double slowed_from = 1.05;
-constexpr int exchange_columns = 29;
 
 LinkId link_of(const Fabric& fabric, const std::string& name) {
   const std::size_t arrow = name.find('>');
@@ -53,9 +52,8 @@ std::optional<double> slower(const LinkExchange& exchange) {
 }
 
 AnswerSection link_section(const EventReport& report, const ExplainedLink& link) {
-  AnswerTable table{{words_column("exchange", exchange_columns), number_column("bytes"),
-                     number_column("share"), number_column("times"), number_column("alone"),
-                     number_column("took")}};
+  AnswerTable table{{words_column("exchange"), number_column("bytes"), number_column("share"),
+                     number_column("times"), number_column("alone"), number_column("took")}};
   for (const LinkExchange& one : link.exchanges) {
     const bool timed = one.count > 0;
     table.add({one.name, bytes_text(one.bytes), percent_text(share_of(report, link, one)),

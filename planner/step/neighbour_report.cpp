@@ -10,6 +10,7 @@
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/text_table.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -25,10 +26,10 @@ std::optional<Infeasible> refuse_alone(const Scenario& scenario) {
   return reason;
 }
 
-std::vector<std::string> row(const std::string& name, const BesideSteps& job) {
-  std::vector<std::string> cells{name, seconds_text(job.alone), std::to_string(job.steps.size()),
-                                 fmt::format("{:.4f}", job.mean_slowdown())};
-  for (const double part : parts) cells.push_back(fmt::format("{:.4f}", job.slowdown(part)));
+std::vector<TextCell> row(const std::string& name, const BesideSteps& job) {
+  std::vector<TextCell> cells{name, seconds_text(job.alone), std::to_string(job.steps.size()),
+                              fmt::format("{:.4f}", job.mean_slowdown())};
+  for (const double part : parts) cells.emplace_back(fmt::format("{:.4f}", job.slowdown(part)));
   return cells;
 }
 
@@ -73,8 +74,8 @@ std::string neighbour_text(const NeighbourReport& report, const TextStyle& style
   TextTable table{{Align::left, Align::right, Align::right, Align::right, Align::right,
                    Align::right, Align::right, Align::right}};
   table.add({"job", "alone", "steps", "mean", "least", "median", "p90", "most"});
-  table.add(row(cut(report.first, 24), run.jobs[0]));
-  table.add(row(cut(report.other, 24), run.jobs[1]));
+  table.add(row(report.first, run.jobs[0]));
+  table.add(row(report.other, run.jobs[1]));
   text += table.text(style);
   if (run.shared_cables == 0) return text + "They share no link.\n";
   text += fmt::format("They share {} links; the busiest, by each job's own step:\n",

@@ -99,7 +99,7 @@ BestPoints best_points(const SweepStore& store) {
 
 AnswerTable best_table(const BestPoints& best) {
   AnswerTable table;
-  table.tight = true;
+  table.layout.apart = 1;
   std::vector<std::size_t> shown{0};
   for (std::size_t c = fixed_columns; c < best.columns.size(); ++c) shown.push_back(c);
   for (const std::size_t c : shown)

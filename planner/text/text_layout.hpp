@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +33,8 @@ struct TextStyle {
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text,
                                   const TextStyle& style);
 
-/// As hanging(), of a command that can be copied: lines end where a shell reads on, before an option
-/// or another word, and in a word without quotes that is longer than a line.
+/// As hanging(), of a command that can be copied: lines end where a shell reads on, before an
+/// option or another word, and in a word without quotes that is longer than a line.
 [[nodiscard]] std::string hanging_command(std::string_view first, const std::string& command,
                                           const TextStyle& style);
 
@@ -46,22 +45,5 @@ enum class Tone { plain, strong, dim, good, bad, warn };
 /// A bar from `start` to `end` (shares of `cells` columns, 0..1, in either order), padded to
 /// `cells`. A span that is not empty shows at least one mark.
 [[nodiscard]] std::string span_bar(double start, double end, int cells, const TextStyle& style);
-
-/// Rows of text in aligned columns; the last column is not padded and may be cut to fit.
-class TextTable {
- public:
-  enum class Align { left, right };
-  explicit TextTable(std::vector<Align> columns) : columns_{std::move(columns)} {}
-  /// @pre as many cells as columns
-  void add(std::vector<std::string> cells);
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
-  /// Every row indented by two blanks, at most style.width wide, ending with a line feed. The last
-  /// column wraps onto lines of its own where it is too long.
-  [[nodiscard]] std::string text(const TextStyle& style) const;
-
- private:
-  std::vector<Align> columns_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 }  // namespace foretrain

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "planner/text/text_layout.hpp"
+#include "planner/text/text_table.hpp"
 
 using namespace foretrain;
 
