@@ -136,15 +136,15 @@ def main():
         found = counted(row, texts(root, row["in"], cpp), reach)
         ceiling = int(row["ceiling"])
         if len(found) > ceiling:
-            wrong.append(f"{row['concept']}: {len(found)} {row['count']}, at most {ceiling} "
+            wrong.append(f"{row['concept']}: {row['count']} are {len(found)}, at most {ceiling} "
                          f"(goal {row['goal']}); more than before:")
             wrong += ["  " + path for path in added(root, row, found)]
         elif len(found) < ceiling and options.update:
             row["ceiling"] = str(len(found))
         elif len(found) < ceiling:
-            wrong.append(f"{row['concept']}: {len(found)} {row['count']}; lower the ceiling of "
+            wrong.append(f"{row['concept']}: {row['count']} are {len(found)}; lower the ceiling of "
                          f"{ceiling} to {len(found)} (check_fanout.py --update)")
-        print(f"{row['concept']:38} {len(found):4} {row['count']:5} goal {row['goal']:>3}")
+        print(f"{row['concept']:38} {row['count']:5} {len(found):4}, goal {row['goal']:>3}")
     if options.update:
         write_table(root / TABLE, rows)
     for line in wrong:

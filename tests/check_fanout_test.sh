@@ -33,14 +33,14 @@ key='key,files,cpp,%s,0,micro_batch_size,a test'
 row() { printf "$key" "$1"; }
 
 table "$(row 1)"
-says 0 '1 files'
+says 0 'files    1, goal   0'
 table "$(row 2)"
 says 1 'lower the ceiling of 2 to 1'
 says 0 '' --update
-says 0 '1 files'
+says 0 'files    1, goal   0'
 table 'CLI11,units,cpp,1,0,include <CLI/,a test' 'schemas,files,planner/schemas/*.json,1,0,{,a test' \
   'rooms,rooms,cpp,2,0,include,a test'
-says 0 '2 rooms'
+says 0 'rooms    2, goal   0'
 
 # One file more: reported, and raised by nobody. Where there is git, only what is new is named.
 more() { printf 'int micro_batch_size;\n' >"$tree/models/base/c.cpp"; }
@@ -53,7 +53,7 @@ if command -v git >/dev/null; then
   [[ $("$checker" "$tree") != *'  sim/step/a.cpp'* ]] || failures=1
 fi
 more
-says 1 'key: 2 files, at most 1'
+says 1 'key: files are 2, at most 1'
 says 1 '  models/base/c.cpp'
 says 1 'at most 1' --update
 [[ $(<"$tree/tests/fanout.csv") == *',1,0,'* ]] || failures=1

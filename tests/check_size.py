@@ -75,10 +75,10 @@ def write_table(path, ceilings):
 def faults(sizes, ceilings):
     for room, size in sizes.items():
         if room not in ceilings:
-            yield f"{room} has no row; add it with {size.statements} statements"
+            yield f"{room} has no row; add one of {size.statements}"
         elif size.statements > ceilings[room]:
-            yield (f"{room} has {size.statements - ceilings[room]} statements more than its "
-                   f"{ceilings[room]}; take as many out, or raise the row and say in the commit "
+            yield (f"{room}: {size.statements} statements, at most {ceilings[room]}; take out "
+                   f"{size.statements - ceilings[room]}, or raise the row and say in the commit "
                    "what that buys")
 
 

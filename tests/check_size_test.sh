@@ -46,11 +46,11 @@ printf 'int x;\n' >"$tree/models/base/b.hpp"
 table 'all,6' 'models,1' 'models/base,1' 'sim,5' 'sim/step,5'
 says 0 '                  2        7           6        6     +0'
 table 'all,9' 'models,1' 'models/base,1' 'sim,4' 'sim/step,8' 'sim/gone,3'
-says 1 'sim has 1 statements more than its 4'
-says 1 'sim has 1 statements more' --update
+says 1 'sim: 5 statements, at most 4; take out 1'
+says 1 'sim: 5 statements, at most 4' --update
 holds 'all,6' 'models,1' 'models/base,1' 'sim,4' 'sim/step,5'
 table 'all,6' 'models,1' 'sim,5' 'sim/step,5'
-says 1 'models/base has no row; add it with 1 statements'
+says 1 'models/base has no row; add one of 1'
 says 1 'models/base has no row' --update
 holds 'all,6' 'models,1' 'sim,5' 'sim/step,5'
 exit "$failures"
