@@ -9,16 +9,23 @@ names what was added last: NAME in paths stands for it, and every source of the 
 one of the marks (words; with re: a regular expression) must be among the paths of the recipe, so
 that whoever follows it touches all files that the example touched.
 
+A recipe says how many files of the product it names (pages and tests aside), and how many there
+shall be: "**Files:** 12 (goal 3)." That number may only fall: more is wrong, and fewer until it says
+so.
+
 usage: check_recipes.py [REPOSITORY_ROOT]; exit status 1 when something is wrong.
 """
 import pathlib
 import re
 import sys
 
-MODULES = ("models", "topologies", "scenarios", "sim", "calibration", "planner", "gui")
+MODULES = ("models", "topologies", "scenarios", "sim", "calibration", "planner", "commands",
+           "gui")
 RECIPES = ("A device", "A host", "A link", "A collective", "A schedule", "A kind of layer",
-           "An axis of parallelism", "An importer", "An exporter", "A GUI view", "A report section")
+           "An axis of parallelism", "An importer", "An exporter", "A number of a forecast",
+           "A CLI command", "A model family", "A GUI view", "A report section")
 EXAMPLE = re.compile(r"<!-- example: NAME=(\w+); marks=(.*?) -->")
+FILES = re.compile(r"^\*\*Files:\*\* (\d+) \(goal (\d+)\)\.$", re.M)
 PATH = re.compile(r"`((?:%s|tests|docs|cmake)/[\w./-]+)`" % "|".join(MODULES))
 SAID = re.compile(r"`([\w:]+)` (?:of|in) `((?:%s|tests)/[\w./-]+)`" % "|".join(MODULES))
 
@@ -42,6 +49,20 @@ def pattern(mark):
     return re.compile(mark[3:] if mark.startswith("re:") else r"\b%s\b" % re.escape(mark))
 
 
+def count_fault(body, paths):
+    """What is wrong with the number of files that a recipe states; nothing where it is right."""
+    stated = FILES.search(body)
+    named = len([path for path in paths
+                 if path.startswith(MODULES) and not path.endswith(".md")])
+    if not stated:
+        return f"state its files, '**Files:** {named} (goal N).'"
+    if named > int(stated[1]):
+        return f"names {named} files of the product, {stated[1]} before; take as many out"
+    if named < int(stated[1]):
+        return f"names {named} files of the product; lower its {stated[1]} to that"
+    return ""
+
+
 def check(root):
     wrong = []
     text = (root / "CONTRIBUTING.md").read_text()
@@ -57,6 +78,9 @@ def check(root):
         for path in sorted(paths):
             if "NAME" not in path and not (root / path).exists():
                 wrong.append(f"{name}: there is no {path}")
+        fault = count_fault(body, paths)
+        if fault:
+            wrong.append(f"{name}: {fault}")
         for word, path in SAID.findall(here):
             if (root / path).is_file() and word not in (root / path).read_text():
                 wrong.append(f"{name}: {path} has no {word}")
