@@ -8,6 +8,8 @@ import math
 import re
 import shlex
 
+from program import WRITTEN
+
 RELATIONS = []
 tiny = 1e-9
 
@@ -140,6 +142,59 @@ def _answer_tokens(case):
             text = setting.split("=")[1]
             return float(text) if re.fullmatch(r"[0-9.]+", text) else None
     return None
+
+
+# --- 1b: one exchange has one price ------------------------------------------------------------
+
+def _events(program, case):
+    """Exchanges of the step's trace as (role, seconds), and its stages; none where the plan does not run
+    or a trace of every exchange is too large."""
+    tree = forecast(program, case) or {}
+    exchanges = (at(tree, "scenario.model.layers") or 0) * _micro_batches(tree)
+    if not at(tree, "step.time_s") or exchanges > 1100:
+        return [], 1
+    said = program(*case.command("simulate", "--json", "--trace", WRITTEN + ".json", "--detail", "operator"))
+    events = [e for e in json.loads(said.file or '{"traceEvents": []}')["traceEvents"] if e["ph"] == "X"]
+    return [(e["args"]["role"], e["dur"] / 1e6) for e in events if e["args"]["kind"] == "collective"], \
+        max(1, len({e["pid"] for e in events}))
+
+
+def _micro_batches(tree):
+    batch, data = at(tree, "scenario.training.global_batch"), at(tree, "scenario.parallel.data")
+    micro = at(tree, "scenario.training.micro_batch")
+    return batch / max(1, data * micro) if batch and data and micro else math.inf
+
+
+@relation("training")
+def exchanges_of_the_trace_make_the_part(program, case):
+    tree = forecast(program, case) or {}
+    overlap = at(tree, "scenario.communication.overlap") or {}
+    events, stages = _events(program, case)
+    for role, hidden in (("tensor", "tensor"), ("expert", "experts")):
+        part = at(tree, f"step.breakdown.{role}_s")
+        total = sum(seconds for name, seconds in events if name == role) / stages
+        if not events or close(total, part, 1e-4) or overlap.get(hidden) and total > part:
+            continue
+        yield f"{role} exchanges of the trace take {total:g} s, step.breakdown.{role}_s is {part:g}"
+
+
+@relation("training")
+def an_exchange_costs_what_it_costs_on_the_fabric(program, case):
+    """Of one stage on an idle fabric: the event engine prices an exchange as the step does."""
+    events, stages = _events(program, case)
+    if stages != 1 or not events:
+        return
+    said = program(*case.command("explain", "link", "--json"))
+    totals = {"reduce-scatter": "gradients", "all-gather": "weights"}
+    rows = {row["exchange"]: row for link in (said.json() or {}).get("links") or []
+            for row in link["exchanges"] if row["alone_s"] is not None}
+    for name, row in rows.items():
+        if row["took_s"] < row["alone_s"] * (1 - 1e-6):
+            yield f"{name} takes {row['took_s']:g} s among others, {row['alone_s']:g} s alone"
+        role = next((totals[op] for op in totals if name == "data-parallel " + op), None)
+        total = sum(seconds for which, seconds in events if which == role)
+        if total and not close(total, row["alone_s"], 1e-4):
+            yield f"{name} is {row['alone_s']:g} s on the fabric, {total:g} s in the step"
 
 
 # --- 2: verdicts and exit codes ---------------------------------------------------------------

@@ -18,6 +18,7 @@ OPERATIONS = "scenarios/llama3.1-405b-16384xh100-operations.yaml"
 SMALL = "scenarios/llama3-8b-8xh100.yaml"
 SERVED = "scenarios/serving/llama3.1-70b-8xh100.yaml"
 ALIKE = ("serving.requests.output=256",)
+FEW = Case(SMALL, ("training.global_batch=32",))
 NEVER = Case(OPERATIONS, ("operations.mean_time_between_interruptions=1 min",))
 
 
@@ -51,6 +52,20 @@ def set_at(path, value):
         if last in tree:
             tree[last] = value(tree[last]) if callable(value) else value
     return in_json(change)
+
+
+def in_file(change):
+    """A fault in the file that a command writes."""
+    return lambda said: replace(said, file=change(said.file))
+
+
+def slower_exchanges(text):
+    """A trace whose collectives take a tenth longer."""
+    tree = json.loads(text or '{"traceEvents": []}')
+    for event in tree["traceEvents"]:
+        if event.get("args", {}).get("kind") == "collective":
+            event["dur"] *= 1.1
+    return json.dumps(tree)
 
 
 def exits(code):
@@ -98,6 +113,10 @@ FAULTS = [
     ("text and JSON hold different figures", Case(SMALL), "simulate",
      set_at("figures", [{"label": "Step", "value": "123 parsecs", "band": None}]),
      "text_and_json_hold_the_same_figures"),
+    ("an exchange of the trace is dearer than in the step", FEW, "simulate", in_file(slower_exchanges),
+     "exchanges_of_the_trace_make_the_part"),
+    ("an exchange is dearer in the step than on the fabric", FEW, "simulate", in_file(slower_exchanges),
+     "an_exchange_costs_what_it_costs_on_the_fabric"),
     ("a command crashes", Case(SMALL), "goodput", exits(-11), "every_command_ends_well"),
     ("a command does not end", Case(SMALL), "fit", exits(None), "every_command_ends_well"),
     ("an internal error is printed", Case(SMALL), "fit",
