@@ -56,12 +56,12 @@ class Program:
         self._said = {}
         self._files = tempfile.TemporaryDirectory(prefix="consistency-")
 
-    def file(self, text, ending):
-        """A file of that text, by name: the same text has the same name."""
-        name = hashlib.sha256(text.encode()).hexdigest()[:16] + ending
-        path = Path(self._files.name) / name
+    def file(self, text, name):
+        """A file of that text and name in a folder that is its own; the same text has the same place."""
+        path = Path(self._files.name) / hashlib.sha256(text.encode()).hexdigest()[:16] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        return str(path)
+        return path
 
     def __call__(self, *command):
         if command not in self._said:

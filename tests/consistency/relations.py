@@ -14,10 +14,11 @@ RELATIONS = []
 tiny = 1e-9
 
 
-def relation(*works):
-    """Registers a relation for scenarios of these works; of none: for all."""
+def relation(*works, share=1):
+    """Registers a relation for scenarios of these works; of none: for all. A dear one sees one case in
+    `share`."""
     def register(function):
-        function.works = works
+        function.works, function.share = works, share
         RELATIONS.append(function)
         return function
     return register

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import file_relations  # noqa: E402,F401
 import relations  # noqa: E402
 from cases import Case, shrunk  # noqa: E402
 from program import Program  # noqa: E402
@@ -23,14 +24,17 @@ NEVER = Case(OPERATIONS, ("operations.mean_time_between_interruptions=1 min",))
 
 
 class Spoilt:
-    """The program with one fault in what `command` says."""
+    """The program with one fault in what `command` says; of none: in what every command says."""
 
     def __init__(self, program, command, fault):
         self.program, self.command, self.fault = program, command, fault
 
     def __call__(self, *command):
         said = self.program(*command)
-        return self.fault(said) if command[0] == self.command else said
+        return self.fault(said) if self.command in (None, command[0]) else said
+
+    def __getattr__(self, name):
+        return getattr(self.program, name)
 
 
 def in_json(change):
@@ -117,6 +121,9 @@ FAULTS = [
      "exchanges_of_the_trace_make_the_part"),
     ("an exchange is dearer in the step than on the fabric", FEW, "simulate", in_file(slower_exchanges),
      "an_exchange_costs_what_it_costs_on_the_fabric"),
+    ("an unknown key is passed over", Case(SMALL), None, exits(0), "an_unknown_key_is_refused_by_name"),
+    ("an unknown key is refused without its name", Case(SMALL), None,
+     lambda said: replace(said, err="1 error"), "an_unknown_key_is_refused_by_name"),
     ("a command crashes", Case(SMALL), "goodput", exits(-11), "every_command_ends_well"),
     ("a command does not end", Case(SMALL), "fit", exits(None), "every_command_ends_well"),
     ("an internal error is printed", Case(SMALL), "fit",
