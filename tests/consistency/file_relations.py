@@ -6,7 +6,7 @@ import random
 import re
 from pathlib import Path
 
-from relations import relation
+from relations import at, close, forecast, relation
 
 # --- 5: unknown keys --------------------------------------------------------------------------
 
@@ -62,3 +62,91 @@ def an_unknown_key_is_refused_by_name(program, case):
     said = program(*command)
     if said.code != 2 or key not in said.err:
         yield f"{said.line} has an unknown key {key}, exit code {said.code}: {said.err[:200]}"
+
+
+# --- 7: files there and back ------------------------------------------------------------------
+
+# Export kinds that `import` reads, and the ending of their files.
+FORMATS = {"megatron": ".sh", "deepspeed": ".json", "torchtitan": ".toml", "nanotron": ".yaml",
+           "transformers": ".yaml", "axolotl": ".yaml", "llamafactory": ".yaml"}
+CARRIED = ("training", "fine_tuning", "parallel", "memory", "communication")
+
+
+def _machine(tree):
+    """Options of `import` for what a framework's file does not hold."""
+    cluster = at(tree, "scenario.cluster")
+    fabric = at(cluster, "fabric.preset.name")
+    return ("--host", at(cluster, "host.name"), "--gpus", str(at(cluster, "host.gpus") * cluster["hosts"]),
+            "--sequence", str(at(tree, "scenario.training.sequence")),
+            "--model", at(tree, "scenario.model.name"), *(("--fabric", fabric) if fabric else ()))
+
+
+def _there_and_back(program, kind, command, tree):
+    """What `export` and then `import` said; none where the format cannot hold the plan, or leaves ranks
+    to a script that the importer cannot know."""
+    written = program("export", kind, *command)
+    ranks = at(tree, "scenario.parallel.tensor") * at(tree, "scenario.parallel.pipeline") \
+        * at(tree, "scenario.parallel.context")
+    if written.code != 0 or kind == "deepspeed" and ranks > 1:
+        return None, None
+    return written, program("import", kind, str(program.file(written.out, "plan" + FORMATS[kind])),
+                            *_machine(tree))
+
+
+def _exported(program, case):
+    """The case in one of the formats that can hold it, drawn by its text, and back."""
+    tree = forecast(program, case) or {}
+    if not at(tree, "step.time_s"):
+        return
+    for kind in random.Random(case.text()).sample(sorted(FORMATS), len(FORMATS)):
+        written, read = _there_and_back(program, kind, case.command("")[1:], tree)
+        if read is not None:
+            yield kind, tree, written, read
+            return
+
+
+@relation("training", share=2)
+def what_is_exported_is_imported_alike(program, case):
+    for kind, tree, written, read in _exported(program, case):
+        if read.code != 0:
+            yield f"{kind}: the importer refuses what was exported: {read.err[-200:]}"
+            continue
+        file = str(program.file(read.out, "back.yaml"))
+        if program("simulate", file, "--json").code != 0:
+            continue
+        again = _there_and_back(program, kind, (file,), tree)[1]
+        lost = _plan(read.out) ^ _plan(again.out) if again else {"all"}
+        if lost:
+            yield f"{kind}: what was imported is lost on its way there and back: {sorted(lost)}"
+
+
+def _plan(text):
+    return {line for line in text.splitlines() if not re.match(r"#|name:", line)}
+
+
+@relation("training", share=2)
+def what_an_export_loses_is_named(program, case):
+    """Of keys that move the step or the memory of the plan."""
+    for kind, tree, written, read in _exported(program, case):
+        before = _values(program, case.file, *case.command("")[2:])
+        after = _values(program, str(program.file(read.out, "back.yaml")))
+        notes = _words(written.err + read.err)
+        for key, value in before.items():
+            then = after.get(key)
+            if key.split(".")[0] not in CARRIED or then in (value, None) or _words(key) & notes:
+                continue
+            other = forecast(program, case.with_settings(f"{key}={then}")) or {}
+            if any(not close(at(tree, path) or 0.0, at(other, path) or 0.0, 1e-4)
+                   for path in ("step.time_s", "memory.peak_bytes")):
+                yield f"{kind}: {key} is {value}, exported and imported it is {then}, and nothing says so"
+
+
+def _values(program, *command):
+    tree = program("show", *command, "--json").json() or {}
+    return {row["path"]: row["value"] for row in tree.get("values") or []}
+
+
+def _words(text):
+    """Words of four letters and more, in the singular; of a key: those of its last part."""
+    last = text.rsplit(".", 1)[-1] if " " not in text else text
+    return {word.rstrip("s") for word in re.findall(r"[a-z]{4,}", last.lower())}
