@@ -6,7 +6,7 @@ import random
 import re
 from pathlib import Path
 
-from relations import at, close, forecast, relation
+from relations import at, close, flat, forecast, not_finite, relation
 
 # --- 5: unknown keys --------------------------------------------------------------------------
 
@@ -150,3 +150,56 @@ def _words(text):
     """Words of four letters and more, in the singular; of a key: those of its last part."""
     last = text.rsplit(".", 1)[-1] if " " not in text else text
     return {word.rstrip("s") for word in re.findall(r"[a-z]{4,}", last.lower())}
+
+
+# --- 10: cluster files and fabrics ------------------------------------------------------------
+
+def _cluster(program, case):
+    """A cluster file with its size and seed turned, drawn by the text of the case."""
+    draw = random.Random(case.text())
+    files = sorted(Path(program.folder).glob("scenarios/clusters/*.yaml"))
+    file = str(draw.choice(files).relative_to(program.folder))
+    return ("cluster", file, "--replications", "2", "--set", f"cluster.hosts={draw.choice([16, 32, 64, 256])}",
+            "--set", f"workload.seed={draw.randint(1, 99)}")
+
+
+@relation(share=3)
+def a_queue_keeps_its_sums(program, case):
+    said = program(*_cluster(program, case), "--json")
+    if said.code != 0:
+        if said.code != 2 or not said.err:
+            yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
+        return
+    tree = said.json()
+    total, used = sum(tree["host_time"].values()), tree["utilisation"]
+    yield from (f"{said.line}: {finding}" for finding in not_finite(tree))
+    if not close(total, 1.0) or not 0.0 <= used["productive"] <= used["allocated"] * (1 + 1e-9) <= 1 + 1e-6:
+        yield f"{said.line}: shares of host time add up to {total:g}, in use are {used}"
+    for name, share in [(one["name"], one.get("deadlines_met")) for one in tree["classes"]]:
+        if share is not None and not 0.0 <= share <= 1.0:
+            yield f"{said.line}: {name} meets {share:g} of its deadlines"
+    for one in at(tree, "confidence.classes") or []:
+        if one["deadlines_met"] and not 0.0 <= one["deadlines_met"][0] <= one["deadlines_met"][1] <= 1.0:
+            yield f"a share of deadlines lies in {one['deadlines_met']}: {said.line}"
+
+
+@relation(share=3)
+def a_queue_has_one_answer_in_text_and_json(program, case):
+    command = _cluster(program, case)
+    text = flat(program(*command).out)
+    for figure in (program(*command, "--brief", "--json").json() or {}).get("figures") or []:
+        if flat(figure["value"]) not in text:
+            yield f"{figure['label']} is {figure['value']} in JSON, the text lacks it: {command}"
+
+
+@relation("training", share=3)
+def a_fabric_has_the_cluster_of_its_scenario(program, case):
+    said = program("show", "fabric", *case.command("")[1:], "--json")
+    tree, cluster = said.json() or {}, at(forecast(program, case) or {}, "scenario.cluster")
+    if said.code not in (0, 2, 3):
+        yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
+    if said.code != 0 or not cluster:
+        return
+    yield from (f"{said.line}: {finding}" for finding in not_finite(tree))
+    if tree["gpus"] != tree["hosts"] * at(cluster, "host.gpus") or tree["hosts"] < cluster["hosts"]:
+        yield f"{said.line}: {tree['gpus']} GPUs in {tree['hosts']} hosts, the scenario has {cluster['hosts']}"

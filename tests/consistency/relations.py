@@ -394,17 +394,17 @@ def an_exported_flag_stands_once(program, case):
 
 # --- 8: one answer in every medium ------------------------------------------------------------
 
-def _flat(text):
+def flat(text):
     return re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
 @relation()
 def text_and_json_hold_the_same_figures(program, case):
     tree = head(program, case, "simulate")
-    text = _flat(program(*case.command("simulate")).out)
+    text = flat(program(*case.command("simulate")).out)
     for figure in (tree or {}).get("figures") or []:
         for part in (figure["value"], figure["band"]):
-            if part and _flat(part) not in text:
+            if part and flat(part) not in text:
                 yield f"{figure['label']} is {part} in JSON, the text lacks it"
 
 
@@ -433,10 +433,8 @@ def every_command_ends_well(program, case):
                 yield f"{said.line} prints a number that is none"
 
 
-@relation()
-def json_is_finite(program, case):
-    tree = forecast(program, case)
-
+def not_finite(tree):
+    """Findings of numbers that are none."""
     def walk(node, path):
         if isinstance(node, dict):
             for name, child in node.items():
@@ -447,3 +445,8 @@ def json_is_finite(program, case):
         elif isinstance(node, float) and (math.isinf(node) or math.isnan(node)):
             yield f"{path[1:]} is {node}"
     yield from walk(tree, "")
+
+
+@relation()
+def json_is_finite(program, case):
+    yield from not_finite(forecast(program, case))
