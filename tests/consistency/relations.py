@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 
-from program import WRITTEN
+from program import EXIT_CODES, WRITTEN
 
 RELATIONS = []
 tiny = 1e-9
@@ -431,6 +431,26 @@ def every_command_ends_well(program, case):
         if said.code in (0, 3) and "NaN" in said.out or re.search(r"(?<![\w.])-?(nan|inf)(?![\w-])", said.out):
             if name != "report":
                 yield f"{said.line} prints a number that is none"
+
+
+OTHERS = [("explain", ()), ("explain", ("step",)), ("show", ("--json",)), ("compare", ("--json",)),
+          ("solve", ("gpus",)), ("sensitivity", ("--json",)), ("check", ()), ("export sbatch", ()),
+          ("export dot", ())]
+
+
+@relation(share=3)
+def every_other_command_ends_well(program, case):
+    """Of the commands that ask about one scenario; those that search long have bounds of their own."""
+    _, file, *sets = case.command("")
+    for name, options in OTHERS:
+        said = program(*name.split(), file, *options, *sets)
+        if said.code not in EXIT_CODES:
+            yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
+        if "internal error" in said.err or said.code not in (0, None) and not said.err + said.out:
+            yield f"{said.line}: exit code {said.code}, {said.err[-200:]}"
+    said = program("collective", "--scenario", file, "--sizes", "1MiB", "--json", *sets)
+    if said.code not in EXIT_CODES or said.code == 0 and list(not_finite(said.json())):
+        yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
 
 
 def not_finite(tree):

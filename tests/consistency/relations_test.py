@@ -139,6 +139,7 @@ FAULTS = [
      lambda said: replace(said, out=said.out.replace("micro_batch: 1", "micro_batch: 2"), err=""),
      "what_an_export_loses_is_named"),
     ("a command crashes", Case(SMALL), "goodput", exits(-11), "every_command_ends_well"),
+    ("another command crashes", Case(SMALL), "sensitivity", exits(-6), "every_other_command_ends_well"),
     ("a command does not end", Case(SMALL), "fit", exits(None), "every_command_ends_well"),
     ("an internal error is printed", Case(SMALL), "fit",
      lambda said: replace(said, code=1, err="foretrain: internal error"), "every_command_ends_well"),
