@@ -8,14 +8,17 @@ import math
 import re
 import shlex
 
+from program import EXIT_CODES, WRITTEN
+
 RELATIONS = []
 tiny = 1e-9
 
 
-def relation(*works):
-    """Registers a relation for scenarios of these works; of none: for all."""
+def relation(*works, share=1):
+    """Registers a relation for scenarios of these works; of none: for all. A dear one sees one case in
+    `share`."""
     def register(function):
-        function.works = works
+        function.works, function.share = works, share
         RELATIONS.append(function)
         return function
     return register
@@ -140,6 +143,59 @@ def _answer_tokens(case):
             text = setting.split("=")[1]
             return float(text) if re.fullmatch(r"[0-9.]+", text) else None
     return None
+
+
+# --- 1b: one exchange has one price ------------------------------------------------------------
+
+def _events(program, case):
+    """Exchanges of the step's trace as (role, seconds), and its stages; none where the plan does not run
+    or a trace of every exchange is too large."""
+    tree = forecast(program, case) or {}
+    exchanges = (at(tree, "scenario.model.layers") or 0) * _micro_batches(tree)
+    if not at(tree, "step.time_s") or exchanges > 1100:
+        return [], 1
+    said = program(*case.command("simulate", "--json", "--trace", WRITTEN + ".json", "--detail", "operator"))
+    events = [e for e in json.loads(said.file or '{"traceEvents": []}')["traceEvents"] if e["ph"] == "X"]
+    return [(e["args"]["role"], e["dur"] / 1e6) for e in events if e["args"]["kind"] == "collective"], \
+        max(1, len({e["pid"] for e in events}))
+
+
+def _micro_batches(tree):
+    batch, data = at(tree, "scenario.training.global_batch"), at(tree, "scenario.parallel.data")
+    micro = at(tree, "scenario.training.micro_batch")
+    return batch / max(1, data * micro) if batch and data and micro else math.inf
+
+
+@relation("training")
+def exchanges_of_the_trace_make_the_part(program, case):
+    tree = forecast(program, case) or {}
+    overlap = at(tree, "scenario.communication.overlap") or {}
+    events, stages = _events(program, case)
+    for role, hidden in (("tensor", "tensor"), ("expert", "experts")):
+        part = at(tree, f"step.breakdown.{role}_s")
+        total = sum(seconds for name, seconds in events if name == role) / stages
+        if not events or close(total, part, 1e-4) or overlap.get(hidden) and total > part:
+            continue
+        yield f"{role} exchanges of the trace take {total:g} s, step.breakdown.{role}_s is {part:g}"
+
+
+@relation("training")
+def an_exchange_costs_what_it_costs_on_the_fabric(program, case):
+    """Of one stage on an idle fabric: the event engine prices an exchange as the step does."""
+    events, stages = _events(program, case)
+    if stages != 1 or not events:
+        return
+    said = program(*case.command("explain", "link", "--json"))
+    totals = {"reduce-scatter": "gradients", "all-gather": "weights"}
+    rows = {row["exchange"]: row for link in (said.json() or {}).get("links") or []
+            for row in link["exchanges"] if row["alone_s"] is not None}
+    for name, row in rows.items():
+        if row["took_s"] < row["alone_s"] * (1 - 1e-6):
+            yield f"{name} takes {row['took_s']:g} s among others, {row['alone_s']:g} s alone"
+        role = next((totals[op] for op in totals if name == "data-parallel " + op), None)
+        total = sum(seconds for which, seconds in events if which == role)
+        if total and not close(total, row["alone_s"], 1e-4):
+            yield f"{name} is {row['alone_s']:g} s on the fabric, {total:g} s in the step"
 
 
 # --- 2: verdicts and exit codes ---------------------------------------------------------------
@@ -338,17 +394,17 @@ def an_exported_flag_stands_once(program, case):
 
 # --- 8: one answer in every medium ------------------------------------------------------------
 
-def _flat(text):
+def flat(text):
     return re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
 @relation()
 def text_and_json_hold_the_same_figures(program, case):
     tree = head(program, case, "simulate")
-    text = _flat(program(*case.command("simulate")).out)
+    text = flat(program(*case.command("simulate")).out)
     for figure in (tree or {}).get("figures") or []:
         for part in (figure["value"], figure["band"]):
-            if part and _flat(part) not in text:
+            if part and flat(part) not in text:
                 yield f"{figure['label']} is {part} in JSON, the text lacks it"
 
 
@@ -377,10 +433,28 @@ def every_command_ends_well(program, case):
                 yield f"{said.line} prints a number that is none"
 
 
-@relation()
-def json_is_finite(program, case):
-    tree = forecast(program, case)
+OTHERS = [("explain", ()), ("explain", ("step",)), ("show", ("--json",)), ("compare", ("--json",)),
+          ("solve", ("gpus",)), ("sensitivity", ("--json",)), ("check", ()), ("export sbatch", ()),
+          ("export dot", ())]
 
+
+@relation(share=3)
+def every_other_command_ends_well(program, case):
+    """Of the commands that ask about one scenario; those that search long have bounds of their own."""
+    _, file, *sets = case.command("")
+    for name, options in OTHERS:
+        said = program(*name.split(), file, *options, *sets)
+        if said.code not in EXIT_CODES:
+            yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
+        if "internal error" in said.err or said.code not in (0, None) and not said.err + said.out:
+            yield f"{said.line}: exit code {said.code}, {said.err[-200:]}"
+    said = program("collective", "--scenario", file, "--sizes", "1MiB", "--json", *sets)
+    if said.code not in EXIT_CODES or said.code == 0 and list(not_finite(said.json())):
+        yield f"{said.line}: exit code {said.code}: {said.err[-200:]}"
+
+
+def not_finite(tree):
+    """Findings of numbers that are none."""
     def walk(node, path):
         if isinstance(node, dict):
             for name, child in node.items():
@@ -391,3 +465,8 @@ def json_is_finite(program, case):
         elif isinstance(node, float) and (math.isinf(node) or math.isnan(node)):
             yield f"{path[1:]} is {node}"
     yield from walk(tree, "")
+
+
+@relation()
+def json_is_finite(program, case):
+    yield from not_finite(forecast(program, case))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import file_relations  # noqa: E402,F401
 import relations  # noqa: E402
 from cases import Case, shrunk  # noqa: E402
 from program import Program  # noqa: E402
@@ -18,18 +19,22 @@ OPERATIONS = "scenarios/llama3.1-405b-16384xh100-operations.yaml"
 SMALL = "scenarios/llama3-8b-8xh100.yaml"
 SERVED = "scenarios/serving/llama3.1-70b-8xh100.yaml"
 ALIKE = ("serving.requests.output=256",)
+FEW = Case(SMALL, ("training.global_batch=32",))
 NEVER = Case(OPERATIONS, ("operations.mean_time_between_interruptions=1 min",))
 
 
 class Spoilt:
-    """The program with one fault in what `command` says."""
+    """The program with one fault in what `command` says; of none: in what every command says."""
 
     def __init__(self, program, command, fault):
         self.program, self.command, self.fault = program, command, fault
 
     def __call__(self, *command):
         said = self.program(*command)
-        return self.fault(said) if command[0] == self.command else said
+        return self.fault(said) if self.command in (None, command[0]) else said
+
+    def __getattr__(self, name):
+        return getattr(self.program, name)
 
 
 def in_json(change):
@@ -51,6 +56,20 @@ def set_at(path, value):
         if last in tree:
             tree[last] = value(tree[last]) if callable(value) else value
     return in_json(change)
+
+
+def in_file(change):
+    """A fault in the file that a command writes."""
+    return lambda said: replace(said, file=change(said.file))
+
+
+def slower_exchanges(text):
+    """A trace whose collectives take a tenth longer."""
+    tree = json.loads(text or '{"traceEvents": []}')
+    for event in tree["traceEvents"]:
+        if event.get("args", {}).get("kind") == "collective":
+            event["dur"] *= 1.1
+    return json.dumps(tree)
 
 
 def exits(code):
@@ -98,7 +117,29 @@ FAULTS = [
     ("text and JSON hold different figures", Case(SMALL), "simulate",
      set_at("figures", [{"label": "Step", "value": "123 parsecs", "band": None}]),
      "text_and_json_hold_the_same_figures"),
+    ("an exchange of the trace is dearer than in the step", FEW, "simulate", in_file(slower_exchanges),
+     "exchanges_of_the_trace_make_the_part"),
+    ("an exchange is dearer in the step than on the fabric", FEW, "simulate", in_file(slower_exchanges),
+     "an_exchange_costs_what_it_costs_on_the_fabric"),
+    ("an unknown key is passed over", Case(SMALL), None, exits(0), "an_unknown_key_is_refused_by_name"),
+    ("an unknown key is refused without its name", Case(SMALL), None,
+     lambda said: replace(said, err="1 error"), "an_unknown_key_is_refused_by_name"),
+    ("what was exported is refused by its importer", Case(SMALL), "import",
+     exits(2), "what_is_exported_is_imported_alike"),
+    ("a value changes on its second way", Case(SMALL), "export",
+     lambda said: replace(said, out=said.out.replace("8192", "4096")) if "back.yaml" in said.line else said,
+     "what_is_exported_is_imported_alike"),
+    ("hosts of a queue are in use twice", Case(SMALL), "cluster",
+     set_at("host_time.productive", lambda v: v + 0.5), "a_queue_keeps_its_sums"),
+    ("text and JSON of a queue differ", Case(SMALL), "cluster",
+     set_at("figures", [{"label": "Wait", "value": "123 parsecs"}]), "a_queue_has_one_answer_in_text_and_json"),
+    ("a fabric has other GPUs than its hosts", Case(SMALL), "show", set_at("gpus", 7),
+     "a_fabric_has_the_cluster_of_its_scenario"),
+    ("an export loses a key without a word", Case(SMALL), "import",
+     lambda said: replace(said, out=said.out.replace("micro_batch: 1", "micro_batch: 2"), err=""),
+     "what_an_export_loses_is_named"),
     ("a command crashes", Case(SMALL), "goodput", exits(-11), "every_command_ends_well"),
+    ("another command crashes", Case(SMALL), "sensitivity", exits(-6), "every_other_command_ends_well"),
     ("a command does not end", Case(SMALL), "fit", exits(None), "every_command_ends_well"),
     ("an internal error is printed", Case(SMALL), "fit",
      lambda said: replace(said, code=1, err="foretrain: internal error"), "every_command_ends_well"),
