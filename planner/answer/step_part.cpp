@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/answer/step_part.hpp"
 
-#include <algorithm>
 #include <array>
 
-#include "models/base/require.hpp"
 
 namespace foretrain {
 namespace {
@@ -98,13 +96,6 @@ static_assert(parts.size() == time_parts.size());
 }  // namespace
 
 std::span<const StepPart> step_parts() { return parts; }
-
-const StepPart& step_part(std::string_view key) {
-  const auto found = std::find_if(parts.begin(), parts.end(),
-                                  [&](const StepPart& part) { return part.key == key; });
-  FORETRAIN_REQUIRE(found != parts.end());
-  return *found;
-}
 
 std::string_view waterfall_key(const StepPart& part) {
   return part.time == &TimeBreakdown::compute ? kernels_key : part.key;

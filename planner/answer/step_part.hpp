@@ -41,9 +41,6 @@ struct StepPart {
 /// In the order of the JSON; their times sum to the step.
 [[nodiscard]] std::span<const StepPart> step_parts();
 
-/// The part of that name in the JSON. @pre there is one
-[[nodiscard]] const StepPart& step_part(std::string_view key);
-
 /// Names of the two pieces into which the waterfall cuts the compute of a step.
 inline constexpr std::string_view ideal_key = "ideal";
 inline constexpr std::string_view kernels_key = "kernels";

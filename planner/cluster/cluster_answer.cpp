@@ -28,10 +28,16 @@ std::string cell_text(double seconds) {
   return significant_text(seconds / 86400.0) + " d";
 }
 
+/// "+-4.2 %"; of an interval that ends at a bound of what is measured its longer side.
 std::string plus_minus(const QueueEstimate& estimate) {
-  if (!estimate.low) return "";
-  const double half = *estimate.high - estimate.value;
-  return estimate.value > 0.0 ? fmt::format(" +-{:.1f} %", 100.0 * half / estimate.value) : "";
+  if (!estimate.low || estimate.value <= 0.0) return "";
+  const double half = std::max(*estimate.high - estimate.value, estimate.value - *estimate.low);
+  return fmt::format("+-{:.1f} %", 100.0 * half / estimate.value);
+}
+
+std::string with_range(const std::string& text, const QueueEstimate& estimate) {
+  const std::string range = plus_minus(estimate);
+  return range.empty() ? text : text + " " + range;
 }
 
 std::string machine_line(const ClusterFile& file) {
@@ -76,13 +82,15 @@ AnswerFacts question_facts(const ClusterFile& file, const QueueSummary& summary)
   facts.add("Replications", simulated_line(file, summary));
   facts.add(
       "Wait",
-      fmt::format("mean {}{}, P50 {}, P90 {}, P99 {}", wait_text(summary.all.wait.mean.value),
-                  plus_minus(summary.all.wait.mean), wait_text(summary.all.wait.p50.value),
-                  wait_text(summary.all.wait.p90.value), wait_text(summary.all.wait.p99.value)));
+      fmt::format("mean {}, P50 {}, P90 {}, P99 {}",
+                  with_range(wait_text(summary.all.wait.mean.value), summary.all.wait.mean),
+                  wait_text(summary.all.wait.p50.value), wait_text(summary.all.wait.p90.value),
+                  wait_text(summary.all.wait.p99.value)));
   facts.add(
       "Utilisation",
-      fmt::format("{} of host time allocated{}, {} productive; the jobs want {}",
-                  percent_text(summary.allocated.value), plus_minus(summary.allocated),
+      fmt::format("{}, {} productive; the jobs want {}",
+                  with_range(percent_text(summary.allocated.value) + " of host time allocated",
+                             summary.allocated),
                   percent_text(summary.productive.value), percent_text(offered_load(file.queue))));
   facts.add("Queue", fmt::format("{} jobs wait on average, {} at most in a replication",
                                  significant_text(summary.waiting_jobs.value),
@@ -101,7 +109,7 @@ void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& a
     const auto known = [&](std::string text) { return jobs.jobs > 0 ? std::move(text) : "-"; };
     const std::string range = plus_minus(jobs.wait.mean);
     waits.add({name, with_thousands(std::llround(each)), known(cell_text(jobs.wait.mean.value)),
-               range.empty() ? "" : range.substr(3), known(cell_text(jobs.wait.p50.value)),
+               range.empty() ? "" : range.substr(2), known(cell_text(jobs.wait.p50.value)),
                known(cell_text(jobs.wait.p90.value)), known(cell_text(jobs.wait.p99.value))});
     times.add({name, known(cell_text(jobs.turnaround.mean.value)),
                known(cell_text(jobs.turnaround.p90.value)),

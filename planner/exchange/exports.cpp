@@ -37,10 +37,19 @@ std::string export_comments(const Scenario& scenario, const ExportBook& book) {
 
 void leave_out_machine(const Job& job, ExportBook& book) {
   const Cluster& cluster = job.cluster;
-  book.leave_out(fmt::format("the machine, {} x {} on a {} fabric {}", cluster.hosts,
-                             cluster.host.name, name_of(cluster.network.kind),
-                             cluster.network.preset));
+  book.leave_out(fmt::format("the machine, {} x {} on a {} fabric {}, communication.transport: {}",
+                             cluster.hosts, cluster.host.name, name_of(cluster.network.kind),
+                             cluster.network.preset, name_of(job.communication.transport)));
   if (job.site.name != "default") book.leave_out("the site, " + job.site.name);
+}
+
+void leave_out_overlap(const Overlap& wanted, const Overlap& fixed, std::string_view program,
+                       ExportBook& book) {
+  for (const auto& [key, member] :
+       {std::pair{"gradients", &Overlap::gradients}, std::pair{"parameters", &Overlap::parameters}})
+    if (wanted.*member != fixed.*member)
+      book.leave_out(fmt::format("communication.overlap.{}: {}, which {} fixes to {}", key,
+                                 wanted.*member, program, fixed.*member));
 }
 
 void refuse_backend(const Job& job, ExportBook& book) {

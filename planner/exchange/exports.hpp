@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/names.hpp"
@@ -84,6 +85,9 @@ class ExportBook {
 
 /// What every framework leaves to the machine: host, fabric, site, operations.
 void leave_out_machine(const Job& job, ExportBook& book);
+/// Overlap of data parallel exchanges where a program leaves no choice.
+void leave_out_overlap(const Overlap& wanted, const Overlap& fixed, std::string_view program,
+                       ExportBook& book);
 
 /// Refuses what only files of fine-tuning can say: fine_tuning and training.samples.
 void refuse_fine_tuning(const Job& job, ExportBook& book);

@@ -49,10 +49,8 @@ void refuse_for_nanotron(const Job& job, ExportBook& book) {
   if (parallel.pipeline > 1 &&
       parallel.stage_layers != nanotron_stage_layers(job.model, parallel.pipeline))
     book.leave_out("layers per stage; nanotron assigns them by their work");
-  if (job.communication.overlap.parameters || !job.communication.overlap.gradients)
-    book.leave_out(fmt::format("overlap of gradients: {} and parameters: {}, which nanotron fixes",
-                               job.communication.overlap.gradients,
-                               job.communication.overlap.parameters));
+  leave_out_overlap(job.communication.overlap, {.gradients = true, .parameters = false}, "nanotron",
+                    book);
   if (job.stack.name != "nanotron") book.leave_out("the software, " + job.stack.name);
 }
 

@@ -82,6 +82,8 @@ void refuse_for_torchtitan(const Job& job, ExportBook& book) {
     book.leave_out("padding of the vocabulary; torchtitan pads nothing");
   if (job.communication.bucket != Communication{}.bucket)
     book.leave_out("the gradient bucket; FSDP gathers layer by layer");
+  leave_out_overlap(job.communication.overlap, {.gradients = true, .parameters = true},
+                    "torchtitan", book);
 }
 
 std::string recompute_text(const Job& job, ExportBook& book) {

@@ -22,7 +22,6 @@ using UnitFactor = std::pair<std::string_view, double>;
 constexpr double day = 86400.0;
 constexpr auto money_units =
     std::to_array<UnitFactor>({{"USD", 1.0}, {"k USD", 1e3}, {"M USD", 1e6}, {"B USD", 1e9}});
-constexpr auto price_units = std::to_array<UnitFactor>({{"USD/GPU-hour", 1.0 / 3600.0}});
 constexpr auto power_units = std::to_array<UnitFactor>({{"W", 1.0}, {"kW", 1e3}, {"MW", 1e6}});
 constexpr double kibi = 1024.0;
 constexpr auto byte_units = std::to_array<UnitFactor>(
@@ -128,13 +127,6 @@ Dollars money_value(const std::string& option, const std::string& text) {
         "{} {}: scenarios price in USD, so give the sum in USD, at your rate of exchange", option,
         in_quotes(text)));
   return Dollars{scaled(option, text, money_units, "2.5 M USD")};
-}
-
-DollarsPerSecond price_value(const std::string& option, const std::string& text) {
-  if (written(option, text, "2.5 USD/GPU-hour").unit.empty())
-    throw UsageError(fmt::format("{} {}: a price needs its currency, as in \"2.5 USD/GPU-hour\"",
-                                 option, in_quotes(text)));
-  return DollarsPerSecond{scaled(option, text, price_units, "2.5 USD/GPU-hour")};
 }
 
 Watts power_value(const std::string& option, const std::string& text) {

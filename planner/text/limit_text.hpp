@@ -21,8 +21,6 @@ namespace foretrain {
 /// "2.5 M USD"; above zero. @throws UsageError without a currency, and for others than USD, which
 /// scenarios price in
 [[nodiscard]] Dollars money_value(const std::string& option, const std::string& text);
-/// "2.5 USD/GPU-hour"; above zero.
-[[nodiscard]] DollarsPerSecond price_value(const std::string& option, const std::string& text);
 /// "10 MW", "700 kW".
 [[nodiscard]] Watts power_value(const std::string& option, const std::string& text);
 /// "4 GiB"; zero or more.

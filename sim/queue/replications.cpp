@@ -38,10 +38,10 @@ double PerReplication::half_interval() const {
   return student(values.size() - 1) * std::sqrt(squares / (count - 1.0) / count);
 }
 
-QueueEstimate PerReplication::around(double value) const {
+QueueEstimate PerReplication::around(double value, double most) const {
   if (values.size() < 2) return {value, {}, {}};
   const double half = half_interval();
-  return {value, std::max(0.0, value - half), value + half};
+  return {value, std::max(0.0, value - half), std::min(most, value + half)};
 }
 
 void TimesGathered::add(std::vector<float>& times) {
@@ -176,7 +176,7 @@ QueueSummary SamplesGathered::finish() {
     jobs.turnaround = turnarounds_[i].summary();
     jobs.bounded_slowdown =
         slowdowns_[i].values.empty() ? QueueEstimate{} : slowdowns_[i].around(slowdowns_[i].mean());
-    if (!in_time_[i].values.empty()) jobs.in_time = in_time_[i].around(in_time_[i].mean());
+    if (!in_time_[i].values.empty()) jobs.in_time = in_time_[i].around(in_time_[i].mean(), 1.0);
     all.jobs += jobs.jobs;
     all.killed += jobs.killed;
     all.unfinished += jobs.unfinished;
@@ -191,9 +191,10 @@ QueueSummary SamplesGathered::finish() {
     if (!slowdowns_.back().values.empty())
       all.bounded_slowdown = slowdowns_.back().around(slowdowns_.back().mean());
   }
-  if (!in_time_.back().values.empty()) all.in_time = in_time_.back().around(in_time_.back().mean());
-  summary_.allocated = allocated_.around(allocated_.mean());
-  summary_.productive = productive_.around(productive_.mean());
+  if (!in_time_.back().values.empty())
+    all.in_time = in_time_.back().around(in_time_.back().mean(), 1.0);
+  summary_.allocated = allocated_.around(allocated_.mean(), 1.0);
+  summary_.productive = productive_.around(productive_.mean(), 1.0);
   summary_.waiting_jobs = waiting_.around(waiting_.mean());
   for (double HostSeconds::*row :
        {&HostSeconds::allocated, &HostSeconds::productive, &HostSeconds::sharing,

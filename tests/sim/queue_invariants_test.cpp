@@ -8,6 +8,7 @@
 #include "models/base/random.hpp"
 #include "models/base/too_large.hpp"
 #include "sim/queue/queue_run.hpp"
+#include "sim/queue/queue_study.hpp"
 
 namespace foretrain {
 namespace {
@@ -120,6 +121,22 @@ TEST_CASE("backfill never leaves more waiting on average than strict order", "[s
     easy += simulate_queue(model, {}).waiting_job_s;
   }
   CHECK(easy < strict);
+}
+
+TEST_CASE("the confidence interval of a share stays between nothing and all", "[sim][queue]") {
+  for (int seed = 0; seed < 20; ++seed) {
+    QueueModel model = random_model(seed);
+    model.horizon = 0.2 * days;
+    QueueStudyOptions options;
+    options.replications = 2;
+    options.threads = 1;
+    const QueueSummary summary = *study_queue(model, options);
+    for (const QueueEstimate& share : {summary.allocated, summary.productive}) {
+      CAPTURE(seed, share.value);
+      CHECK(share.low.value() >= 0.0);
+      CHECK(share.high.value() <= 1.0);
+    }
+  }
 }
 
 TEST_CASE("a queue that is stopped from outside is not complete", "[sim][queue]") {

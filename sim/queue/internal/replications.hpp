@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "sim/queue/queue_study.hpp"
@@ -17,7 +18,9 @@ struct PerReplication {
   /// Half the width of the 95 % confidence interval of the mean. @pre at least two values
   [[nodiscard]] double half_interval() const;
   /// The interval around another estimate of the same; of shares and times, none below zero.
-  [[nodiscard]] QueueEstimate around(double value) const;
+  /// @param most no value is larger, and so no end of the interval; none is below zero
+  [[nodiscard]] QueueEstimate around(double value,
+                                     double most = std::numeric_limits<double>::infinity()) const;
 };
 
 /// Times of jobs, all together and by replication.

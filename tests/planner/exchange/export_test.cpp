@@ -417,6 +417,16 @@ TEST_CASE("sharded gradients under a pipeline are exported to torchtitan alone",
   }
 }
 
+TEST_CASE("what a launcher has no key for is said to be missing", "[planner][export]") {
+  const Exported exported = export_torchtitan(
+      changed("llama3-8b-8xh100.yaml", {"parallel.zero=2", "communication.transport=rdma",
+                                        "communication.overlap.gradients=false"}));
+  CHECK(exported.text.find("communication.transport: rdma") != std::string::npos);
+  CHECK(exported.text.find(
+            "communication.overlap.gradients: false, which torchtitan fixes to true") !=
+        std::string::npos);
+}
+
 TEST_CASE("a Slurm script asks for the forecast's time, with its margin", "[planner][export]") {
   const Scenario scenario = changed("llama3-8b-8xh100.yaml", {});
   const Prediction prediction = closed_form(scenario.job);
