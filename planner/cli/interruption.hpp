@@ -27,4 +27,12 @@ class Interruption {
   [[nodiscard]] static int exit_code();
 };
 
+/// What `read` gives, with a signal noted rather than ending the program: the work that follows
+/// sees it at once, and tells in its own form that it has nothing.
+template <class Read>
+[[nodiscard]] auto while_noting(const Read& read) {
+  const Interruption guard;
+  return read();
+}
+
 }  // namespace foretrain

@@ -142,7 +142,8 @@ int run_plan(PlanOptions options) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
-  const Scenario scenario = read_scenario(options.scenario, Purpose::any);
+  const Scenario scenario =
+      while_noting([&] { return read_scenario(options.scenario, Purpose::any); });
   if (scenario.work == Work::serving) return plan_serving(options, scenario);
   if (scenario.work == Work::post_training) return plan_splits(options, scenario);
   const SearchSpace space = space_of(options, scenario);

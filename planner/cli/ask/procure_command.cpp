@@ -53,8 +53,11 @@ int run_procure(const ProcureCommandOptions& options) {
     throw UsageError("procure needs at least one --cluster and one --workload");
   if (options.threads < 1 || options.threads > 256)
     throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
-  const auto clusters = scenarios_of(options.clusters, options.scenario);
-  const auto workloads = scenarios_of(options.workloads, options.scenario);
+  const auto read = [&](const std::vector<std::string>& files) {
+    return while_noting([&] { return scenarios_of(files, options.scenario); });
+  };
+  const auto clusters = read(options.clusters);
+  const auto workloads = read(options.workloads);
   refuse_same_names(clusters, "cluster");
   refuse_same_names(workloads, "workload");
   if (options.room.given() && !options.search)

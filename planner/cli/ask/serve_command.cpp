@@ -23,7 +23,7 @@ struct ServeOptions {
 Scenario read_serving(const ServeOptions& options) {
   ScenarioOptions wanted = options.scenario;
   if (options.seed) wanted.overrides.push_back("serving.seed=" + std::to_string(*options.seed));
-  return read_scenario(wanted, Purpose::serving);
+  return while_noting([&] { return read_scenario(wanted, Purpose::serving); });
 }
 
 int show_serving(const ServeOptions& options, const Scenario& scenario) {

@@ -194,7 +194,10 @@ void refuse_others(const SolveCommandOptions& options, Work work) {
 SolveAnswer answer_of(const SolveCommandOptions& options) {
   const auto question = option_value<SolveFor>("QUESTION", options.question);
   refuse_unused(options, question);
-  const Scenario read = read_scenario(options.scenario, Purpose::any);
+  const auto file = [&] { return read_scenario(options.scenario, Purpose::any); };
+  // Other questions do not look at signals, and end at once.
+  const bool looks = question == SolveFor::gpus || question == SolveFor::rate;
+  const Scenario read = looks ? while_noting(file) : file();
   refuse_others(options, read.work);
   if (read.work == Work::serving) return serving_answer_of(read, question);
   if (read.work == Work::post_training) return post_training_answer_of(options, read, question);

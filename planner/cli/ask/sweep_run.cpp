@@ -428,7 +428,7 @@ int run_sweep(const SweepOptions& options) {
     return std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   });
   if (place && place->rank > 0) return follow_sweep(options, *place);
-  Sweep sweep(question_of(options));
+  Sweep sweep(while_noting([&] { return question_of(options); }));
   return lead_sweep(options, sweep, place);
 }
 

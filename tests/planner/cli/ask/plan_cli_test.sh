@@ -175,6 +175,10 @@ done
 run 2 plan no-such-file.yaml
 
 # Ctrl-C: what is known is printed.
+# Before there is anything to tell, that is told.
+stopped 0 plan "$root/scenarios/llama3.1-405b-16384xh100.yaml" --json --all-schedules
+is_json out
+has out '"complete": false'
 stopped 0.5 plan "$root/scenarios/llama3.1-405b-16384xh100.yaml" --json --all-schedules --vary parallel.zero=0,1,2,3 \
   --vary "training.global_batch=$(seq -s , 2048 2048 81920)"
 is_json out
