@@ -21,7 +21,7 @@ constexpr int label_columns = 15;
 constexpr std::size_t links_shown = 8;
 constexpr std::size_t links_on_a_screen = 3;
 constexpr std::size_t stages_on_a_screen = 4;
-constexpr std::size_t warnings_on_a_screen = 4;
+constexpr std::size_t warnings_on_a_screen = 2;
 constexpr double least_on_a_screen = 0.001;  // of the step, for a part to have a line
 
 /// Links with traffic, the busiest first.
@@ -117,21 +117,23 @@ std::string no_effect_line(const Prediction& p) {
   return "";
 }
 
-/// A line each, of those that are worth one on a screen.
+/// The first of those that are worth a line on a screen.
 AnswerSection warning_lines(const Prediction& p) {
   AnswerSection section{"Warnings"};
+  AnswerList list;
   std::size_t more = 0;
   for (const Warning& warning : p.warnings) {
     // What is unknown, energy, and settings without effect have a line of their own.
     if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-") ||
         warning.id == no_effect_id)
       continue;
-    if (section.blocks.size() == warnings_on_a_screen)
+    if (list.items.size() == warnings_on_a_screen)
       ++more;
     else
-      section.blocks.emplace_back(AnswerLine{warning.message, warning.id + ": ", Tone::warn});
+      list.items.push_back(warning.id + ": " + warning.message);
   }
-  if (more > 0) section.blocks.emplace_back(AnswerLine{fmt::format("and {} more", more)});
+  if (more > 0) list.items.push_back(fmt::format("and {} more", more));
+  if (!list.items.empty()) section.blocks.emplace_back(std::move(list));
   return section;
 }
 

@@ -23,15 +23,15 @@ std::string band_text(const RecordCheck& check) {
 }
 
 AnswerTable runs_table(const OwnRunsFit& fit) {
-  AnswerTable table{{number_column("measured"), number_column("before"), number_column("after"),
-                     number_column("left out"), number_column("band before"),
-                     number_column("after"), words_column("run")}};
+  AnswerTable table{{words_column("run"), number_column("measured"), number_column("before"),
+                     number_column("after"), number_column("left out"),
+                     number_column("band before"), number_column("after")}};
   for (const OwnRunLine& line : fit.runs)
-    table.add({seconds_text(Seconds{line.after.measured}),
+    table.add({line.after.id, seconds_text(Seconds{line.after.measured}),
                error_text(line.before.predicted, line.before.measured),
                error_text(line.after.predicted, line.after.measured),
                line.left_out ? error_text(*line.left_out, line.after.measured) : "-",
-               band_text(line.before), band_text(line.after), line.after.id});
+               band_text(line.before), band_text(line.after)});
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "models/base/require.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 using Align = TextTable::Align;
 using Rows = std::vector<std::vector<TextCell>>;
 
-/// Words are not broken into narrower columns unless nothing else helps.
+/// Columns of words are no narrower, and no word is broken, unless nothing else helps.
 constexpr int narrowest_words = 16;
 constexpr int narrowest = 6;
 constexpr int indent = 2;
@@ -47,21 +48,35 @@ Block block_of(const Rows& rows, std::vector<std::size_t> columns) {
   return block;
 }
 
+int longest_word(const Rows& rows, std::size_t column) {
+  int longest = narrowest_words;
+  for (const auto& row : rows)
+    for (std::string_view rest = row[column].text; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      longest = std::max(longest, display_width(rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  return longest;
+}
+
 /// Takes from the widest of `columns`, positions in the block, until the block fits; from none
-/// below `least`. @return whether it fits
-bool narrow(Block& block, std::vector<std::size_t> columns, int least, int apart, int room) {
-  std::erase_if(columns, [&](std::size_t at) { return block.widths[at] <= least; });
+/// below what `least` gives for its number. @return whether it fits
+bool narrow(Block& block, std::vector<std::size_t> columns, const auto& least, int apart,
+            int room) {
+  const auto least_at = [&](std::size_t at) { return least(block.columns[at]); };
+  std::erase_if(columns, [&](std::size_t at) { return block.widths[at] <= least_at(at); });
   for (int excess = block.width(apart) - room; excess > 0 && !columns.empty();
        excess = block.width(apart) - room) {
     const auto widest = std::max_element(
         columns.begin(), columns.end(),
         [&](std::size_t a, std::size_t b) { return block.widths[a] < block.widths[b]; });
-    int next = least;
+    int next = 0;
     for (const std::size_t at : columns)
       if (at != *widest) next = std::max(next, block.widths[at] - 1);
     int& width = block.widths[*widest];
-    width = std::max({least, width - excess, std::min(next, width - 1)});
-    if (width == least) columns.erase(widest);
+    const int end = least_at(*widest);
+    width = std::max({end, width - excess, std::min(next, width - 1)});
+    if (width == end) columns.erase(widest);
   }
   return block.width(apart) <= room;
 }
@@ -123,8 +138,9 @@ std::vector<Block> stacked(const Rows& rows, std::size_t columns, const TextTabl
     for (std::size_t column = from; column < to; ++column) numbers.push_back(column);
     Block block = block_of(rows, std::move(numbers));
     const std::size_t words = std::min<std::size_t>(1, stubs);
-    narrow(block, positions(block, [&](std::size_t c) { return c < words && wraps(rows, c); }),
-           narrowest_words, layout.apart, room);
+    narrow(
+        block, positions(block, [&](std::size_t c) { return c < words && wraps(rows, c); }),
+        [&](std::size_t c) { return longest_word(rows, c); }, layout.apart, room);
     return block;
   };
   for (std::size_t from = stubs; from < columns;) {
@@ -150,13 +166,16 @@ std::string TextTable::text(const TextStyle& style) const {
   };
   std::vector<Block> blocks{block_of(rows_, range(0, columns_.size()))};
   Block& whole = blocks.front();
-  if (!narrow(whole, positions(whole, words), narrowest_words, layout_.apart, style.width) &&
+  const auto whole_words = [this](std::size_t c) { return longest_word(rows_, c); };
+  const auto any = [](std::size_t) { return narrowest; };
+  if (!narrow(whole, positions(whole, words), whole_words, layout_.apart, style.width) &&
       columns_.size() > 1)
     blocks = stacked(rows_, columns_.size(), layout_, style.width);
   std::string text;
   for (Block& block : blocks) {
-    narrow(block, positions(block, words), narrowest, layout_.apart, style.width);
-    narrow(block, positions(block, [this](std::size_t c) { return wraps(rows_, c); }), narrowest,
+    narrow(block, positions(block, words), whole_words, layout_.apart, style.width);
+    narrow(block, positions(block, words), any, layout_.apart, style.width);
+    narrow(block, positions(block, [this](std::size_t c) { return wraps(rows_, c); }), any,
            layout_.apart, style.width);
     if (!text.empty()) text += "\n";
     for (const auto& row : rows_) text += row_text(row, block, columns_, layout_.apart, style);

@@ -30,7 +30,7 @@ for part in "are the fewest" "within limits" "cluster.hosts="; do has out "$part
 run 0 solve "$seventy" gpus --deadline 2027-06-01 --start 2027-01-01 --json
 is_json out
 run 0 solve "$seventy" price --against "$ampere" "${priced[@]}"
-has out "USD/GPU-hour a run of llama2-70b-1024xa100"
+has out "USD/GPU-hour a token of"
 run 0 solve - headroom <"$small"
 has out "can grow"
 run 0 solve "$small" headroom --out answer
