@@ -24,8 +24,9 @@ std::string band_text(const RecordCheck& check) {
 
 AnswerTable runs_table(const OwnRunsFit& fit) {
   AnswerTable table{{words_column("run"), number_column("measured"), number_column("before"),
-                     number_column("after"), number_column("left out"),
-                     number_column("band before"), number_column("after")}};
+                     number_column("after"), number_column("unseen"), number_column("band"),
+                     number_column("band after")}};
+  table.layout.apart = 1;
   for (const OwnRunLine& line : fit.runs)
     table.add({line.after.id, seconds_text(Seconds{line.after.measured}),
                error_text(line.before.predicted, line.before.measured),

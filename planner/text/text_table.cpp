@@ -14,7 +14,8 @@ namespace {
 using Align = TextTable::Align;
 using Rows = std::vector<std::vector<TextCell>>;
 
-/// Columns of words are no narrower, and no word is broken, unless nothing else helps.
+/// Columns of words are no narrower unless nothing else helps; words break where that keeps the
+/// columns together.
 constexpr int narrowest_words = 16;
 constexpr int narrowest = 6;
 constexpr int indent = 2;
@@ -168,7 +169,9 @@ std::string TextTable::text(const TextStyle& style) const {
   Block& whole = blocks.front();
   const auto whole_words = [this](std::size_t c) { return longest_word(rows_, c); };
   const auto any = [](std::size_t) { return narrowest; };
+  const auto few = [](std::size_t) { return narrowest_words; };
   if (!narrow(whole, positions(whole, words), whole_words, layout_.apart, style.width) &&
+      !narrow(whole, positions(whole, words), few, layout_.apart, style.width) &&
       columns_.size() > 1)
     blocks = stacked(rows_, columns_.size(), layout_, style.width);
   std::string text;
