@@ -142,7 +142,7 @@ void warn_of_idle_settings(AttentionFlops convention, EngineKind engine, Report&
   const std::vector<std::string> idle = idle_settings(report, convention, engine);
   if (idle.empty()) return;
   report.prediction.warnings.push_back(
-      {no_effect_id, fmt::format("no effect on this forecast: {}", fmt::join(idle, ", "))});
+      {no_effect_id, fmt::format("no effect on this forecast: {}", fmt::join(idle, "; "))});
 }
 
 }  // namespace foretrain

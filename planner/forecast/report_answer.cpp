@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -21,7 +22,6 @@ constexpr int label_columns = 15;
 constexpr std::size_t links_shown = 8;
 constexpr std::size_t links_on_a_screen = 3;
 constexpr std::size_t stages_on_a_screen = 4;
-constexpr std::size_t warnings_on_a_screen = 2;
 constexpr double least_on_a_screen = 0.001;  // of the step, for a part to have a line
 
 /// Links with traffic, the busiest first.
@@ -110,31 +110,30 @@ std::string unknown_line(const Prediction& p) {
   return names;
 }
 
-/// Settings without effect.
+/// The first of the settings without effect, and how many there are.
 std::string no_effect_line(const Prediction& p) {
-  for (const Warning& warning : p.warnings)
-    if (warning.id == no_effect_id) return warning.message.substr(warning.message.find(": ") + 2);
+  for (const Warning& warning : p.warnings) {
+    if (warning.id != no_effect_id) continue;
+    const std::string all = warning.message.substr(warning.message.find(": ") + 2);
+    const std::size_t end = all.find("; ");
+    const auto more = std::count(all.begin(), all.end(), ';');
+    return more == 0 ? all : fmt::format("{} and {} more", all.substr(0, end), more);
+  }
   return "";
 }
 
-/// The first of those that are worth a line on a screen.
-AnswerSection warning_lines(const Prediction& p) {
-  AnswerSection section{"Warnings"};
-  AnswerList list;
-  std::size_t more = 0;
-  for (const Warning& warning : p.warnings) {
+/// Which there are and how often; --full has their words.
+std::string warnings_line(const Prediction& p) {
+  std::map<std::string, int> count;
+  for (const Warning& warning : p.warnings)
     // What is unknown, energy, and settings without effect have a line of their own.
-    if (warning.id.starts_with("unknown-") || warning.id.starts_with("energy-") ||
-        warning.id == no_effect_id)
-      continue;
-    if (list.items.size() == warnings_on_a_screen)
-      ++more;
-    else
-      list.items.push_back(warning.id + ": " + warning.message);
-  }
-  if (more > 0) list.items.push_back(fmt::format("and {} more", more));
-  if (!list.items.empty()) section.blocks.emplace_back(std::move(list));
-  return section;
+    if (!warning.id.starts_with("unknown-") && !warning.id.starts_with("energy-") &&
+        warning.id != no_effect_id)
+      ++count[warning.id];
+  std::string text;
+  for (const auto& [id, times] : count)
+    text += (text.empty() ? "" : ", ") + id + (times > 1 ? fmt::format(" ({})", times) : "");
+  return text;
 }
 
 std::string constants_line(const Prediction& p) {
@@ -151,12 +150,12 @@ std::string constants_line(const Prediction& p) {
 /// What --full has, in a line each.
 void add_folded(const Report& report, Answer& answer) {
   const Prediction& p = report.prediction;
-  answer.add(warning_lines(p));
   AnswerFacts facts;
   facts.label_columns = label_columns;
   for (const auto& [label, text] :
        {std::pair<const char*, std::string>{"Energy", energy_line(p.cost, p.power)},
         {"Unknown", unknown_line(p)},
+        {"Warnings", warnings_line(p)},
         {"No effect", no_effect_line(p)},
         {"Constants", constants_line(p)},
         {"More", "--full: memory row by row, energy, warnings, sources"}})

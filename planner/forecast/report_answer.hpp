@@ -23,7 +23,7 @@ enum class ReportLength {
 [[nodiscard]] std::string report_text(const Report& report, const TextStyle& style = {});
 [[nodiscard]] std::string report_markdown(const Report& report);
 
-/// Warning::id of what names settings without effect: "no effect on this forecast: a=1, b=2".
+/// Warning::id of what names settings without effect: "no effect on this forecast: a=1; b=2".
 inline constexpr const char* no_effect_id = "no-effect";
 
 // Sections that other answers have, too.

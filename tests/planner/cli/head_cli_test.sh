@@ -51,7 +51,7 @@ done
 # One screen, however large the plan; --full has the rest. (A long path takes lines of its own.)
 for file in "$root"/scenarios/*.yaml; do
   (cd -- "$root/scenarios" && "$program" simulate "${file##*/}") > out 2> /dev/null || true
-  (($(wc -l < out) <= 55)) || fail "$file takes more than a screen: $(wc -l < out) lines"
+  (($(wc -l < out) <= 50)) || fail "$file takes more than a screen: $(wc -l < out) lines"
   is_narrow out
 done
 run 0 simulate "$scenario" --full
