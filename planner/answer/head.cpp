@@ -57,6 +57,14 @@ std::string figures_text(const AnswerHead& head, const TextStyle& style) {
 
 }  // namespace
 
+AnswerHead interrupted_head(AnswerHead head, const std::string& before) {
+  head.verdict.reset();
+  head.words = "INTERRUPTED";
+  head.sentence = "Interrupted before " + before + ".";
+  head.next.clear();
+  return head;
+}
+
 std::string head_text(const AnswerHead& head, const TextStyle& style) {
   std::string text = title(head, style);
   if (!head.sentence.empty()) text += hanging("", head.sentence, style);

@@ -29,6 +29,10 @@ struct AnswerHead {
   std::string next;                  ///< the command that most people want then; may be empty
 };
 
+/// Of work that a signal ended before there was what answers ("a layout was found"): nothing is
+/// judged, and nothing comes next.
+[[nodiscard]] AnswerHead interrupted_head(AnswerHead head, const std::string& before);
+
 /// No line is longer than style.width.
 [[nodiscard]] std::string head_text(const AnswerHead& head, const TextStyle& style = {});
 /// Schema head/1.

@@ -108,10 +108,4 @@ Paint part_paint(std::string_view key) {
   return palette::grey;
 }
 
-std::vector<std::string_view> waterfall_keys() {
-  std::vector<std::string_view> keys{ideal_key};
-  for (const StepPart& part : parts) keys.push_back(waterfall_key(part));
-  return keys;
-}
-
 }  // namespace foretrain

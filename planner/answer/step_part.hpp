@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "models/base/prediction.hpp"
 #include "planner/answer/step_part.hpp"
@@ -49,7 +48,5 @@ inline constexpr std::string_view kernels_key = "kernels";
 [[nodiscard]] std::string_view waterfall_key(const StepPart& part);
 /// The colour of a part of the waterfall; grey for a name that is none.
 [[nodiscard]] Paint part_paint(std::string_view key);
-/// Every name of the waterfall, in its order.
-[[nodiscard]] std::vector<std::string_view> waterfall_keys();
 
 }  // namespace foretrain

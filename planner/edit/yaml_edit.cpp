@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "calibration/imports/log_text.hpp"
 #include "planner/edit/internal/yaml_spans.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -298,12 +299,6 @@ std::string portable(const YamlNode& node, const std::string& value) {
                                                                         : value;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 }  // namespace
 
 TextEdit set_value(const std::string& text, const std::string& path, const std::string& value) {
@@ -322,7 +317,8 @@ TextEdit set_value(const std::string& text, const std::string& path, const std::
     root = parse(text, problem);
   }
   if (!root) return {std::nullopt, problem};
-  TextEdit edit = Editor{base, *root}.set(segments(path), portable(*node, trimmed(value)));
+  TextEdit edit =
+      Editor{base, *root}.set(segments(path), portable(*node, std::string(trimmed(value))));
   if (!edit.text) return edit;
   Leaves wanted;
   collect(*node, path, wanted);

@@ -27,7 +27,7 @@ constexpr double least_share = 0.0005;  // of the first side's step: below it a 
 
 AnswerSection sides_section(const Comparison& c) {
   AnswerSection section{"Sides"};
-  AnswerTable table{{words_column(), words_column(), words_column(""), words_column()}};
+  AnswerTable table{{words_column(), words_column(), words_column(), words_column()}};
   std::vector<AnswerBlock> settings;
   std::vector<AnswerBlock> reasons;
   for (std::size_t side = 0; side < c.reports.size(); ++side) {

@@ -208,7 +208,7 @@ AnswerHead head_of(const PostTrainingSearch& search, const std::string& file) {
     head.verdict = Verdict::no;
     head.words = "CANNOT RUN";
     head.sentence = search.refused + ".";
-    return head;
+    return search.stopped ? interrupted_head(std::move(head), "a way was found") : head;
   }
   const PostTrainingForecast& best = search.splits.front().report.forecast;
   head.verdict = Verdict::safe;
@@ -297,7 +297,8 @@ PostTrainingSearch search_on(const Scenario& scenario, const Cluster& whole, boo
         if (trial.stopped()) break;
         if (auto split = trial.split(choice)) search.splits.push_back(std::move(*split));
       }
-  if (search.refused.empty()) search.refused = "the trainer's layout divides no part of the GPUs";
+  if (search.refused.empty() && !search.stopped)
+    search.refused = "the trainer's layout divides no part of the GPUs";
   const auto idle = [](const PostTrainingSplit& split) {
     return split.report.forecast.generation_idle + split.report.forecast.training_idle;
   };
@@ -387,6 +388,7 @@ std::string post_training_plan_json(const PostTrainingSearch& search, int top) {
                {"foretrain_version", version},
                {"name", search.name},
                {"tried", search.tried},
+               {"stopped", search.stopped},
                {"as_given_s", search.asked_s > 0.0 ? Json(search.asked_s) : Json(nullptr)},
                {"plans", std::move(plans)}});
 }

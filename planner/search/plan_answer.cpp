@@ -250,8 +250,9 @@ AnswerSection nearest_section(const PlanReport& report) {
   AnswerSection section;
   const auto say = [&](const std::string& text) { section.blocks.emplace_back(AnswerLine{text}); };
   if (!report.nearest) {
-    say("No combination is a legal plan that this version can time: see what was rejected, and "
-        "list other values.");
+    if (report.result.complete())
+      say("No combination is a legal plan that this version can time: see what was rejected, and "
+          "list other values.");
     return section;
   }
   const ForecastPlan& nearest = *report.nearest;

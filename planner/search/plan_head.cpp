@@ -139,6 +139,8 @@ AnswerHead nothing_head(const PlanReport& report, const std::string& source, Ans
                        : " " + set_words(changed(report.nearest->settings, report.scenario)));
     return head;
   }
+  if (report.result.evaluated == 0 && !report.result.complete())
+    return interrupted_head(std::move(head), "a combination was looked at");
   head.words = report.result.complete() ? "NOTHING FITS" : "NOTHING FOUND SO FAR";
   head.sentence = fmt::format("None of {} combinations fits and keeps the limits.",
                               with_thousands(report.result.evaluated));

@@ -328,6 +328,8 @@ AnswerHead serving_head(const ServingReport& report) {
     return head;
   }
   const ServingSummary& seen = report.summary;
+  if (seen.requests == 0 && report.stopped)
+    return interrupted_head(std::move(head), "a request was counted");
   if (seen.requests == 0) {
     head.sentence = fmt::format(
         "No request ended behind the warm-up of {}: shorten serving.warm_up, or ask for more.",

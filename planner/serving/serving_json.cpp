@@ -140,6 +140,7 @@ std::string serving_json(const ServingReport& report) {
       {"seed", ready.plan.seed},
       {"gpus", ready.gpus()},
       {"verdict", name_of(report.verdict())},
+      {"stopped", report.stopped},
       {"reasons", reasons_tree(ready.reasons)},
       {"serve", runs ? pool_tree(ready.serve) : layout_tree(ready.serve.deployment.layout)},
       {"prefill", nullptr}};

@@ -160,10 +160,10 @@ Answer fewest_answer(const Scenario& scenario, const ServingSearch& search) {
   goals.add("Goals", goal_words(scenario.serving->goals));
   answer.add("", std::move(goals));
   if (search.points.empty() || !search.points.front().keeps_goals) {
-    if (!search.stopped) head.verdict = Verdict::no;
-    head.words = search.stopped ? "INTERRUPTED" : "NO LAYOUT KEEPS THE GOALS";
-    head.sentence =
-        search.stopped ? "Interrupted before one was found." : "No layout keeps the goals.";
+    head.verdict = Verdict::no;
+    head.words = "NO LAYOUT KEEPS THE GOALS";
+    head.sentence = "No layout keeps the goals.";
+    if (search.stopped) head = interrupted_head(std::move(head), "one was found");
     answer.add(refused_section(search));
     return answer;
   }

@@ -268,7 +268,7 @@ AnswerHead procure_head(const Procurement& result) {
     head.verdict = Verdict::no;
     head.words = "NONE RUNS ALL";
     head.sentence = "No cluster runs all workloads.";
-    return head;
+    return result.left_out > 0 ? interrupted_head(std::move(head), "all were forecast") : head;
   }
   const auto ties = ties_with_first(result, measure_of(result));
   const bool tie = ties && !ties->empty();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "calibration/imports/log_text.hpp"
 #include "models/base/require.hpp"
 #include "models/inputs/schedule_kind.hpp"
 #include "planner/text/format.hpp"
@@ -17,12 +18,6 @@
 
 namespace foretrain {
 namespace {
-
-std::string trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
-}
 
 /// Cuts at `separator` outside of brackets and quotes.
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -44,7 +39,7 @@ std::vector<std::string> split(std::string_view text, char separator) {
     }
     parts.back() += c;
   }
-  for (std::string& part : parts) part = trimmed(part);
+  for (std::string& part : parts) part = std::string(trimmed(part));
   return parts;
 }
 
@@ -89,7 +84,7 @@ SweepAxis parse_axis(const std::string& text) {
   SweepAxis axis;
   axis.keys = split(std::string_view(text).substr(0, equals), ',');
   const std::string name = text.substr(0, equals);
-  const std::string list = trimmed(text.substr(equals + 1));
+  const std::string list(trimmed(text.substr(equals + 1)));
   if (list.empty()) throw UsageError("--vary " + name + " has no value to try");
   for (const std::string& item : split(list, ',')) {
     if (item.empty()) throw UsageError("--vary " + name + ": a value is empty");

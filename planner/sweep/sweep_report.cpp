@@ -145,6 +145,8 @@ AnswerHead head_of(const SweepStore& store, const BestPoints& best) {
     head.verdict = Verdict::no;
     head.words = "NO POINT RUNS";
     head.sentence = "No point has an answer: " + counts_text(counts) + ".";
+    if (counts.missing() == counts.points)
+      head = interrupted_head(std::move(head), "a point was done");
   } else if (best.rows.empty()) {
     head.sentence = best.metrics.front() + " is unknown at every point, so none is best.";
   } else {

@@ -39,7 +39,6 @@ class TextTable {
       : columns_{std::move(columns)}, layout_{layout} {}
   /// @pre as many cells as columns
   void add(std::vector<TextCell> cells);
-  [[nodiscard]] bool empty() const { return rows_.empty(); }
   /// Every row indented by two blanks, at most style.width wide, ending with a line feed.
   [[nodiscard]] std::string text(const TextStyle& style) const;
 

@@ -227,6 +227,13 @@ TEST_CASE("maps: the scenario's own cell has its own forecast, and settings load
   CHECK(*cell.metrics.front() == Approx(loaded.prediction.step->time.value()));
 }
 
+/// Every name of the waterfall, in its order.
+static std::vector<std::string_view> waterfall_keys() {
+  std::vector<std::string_view> keys{ideal_key};
+  for (const StepPart& part : step_parts()) keys.push_back(waterfall_key(part));
+  return keys;
+}
+
 TEST_CASE("palette: colours of one chart differ, on every ground and on terminals",
           "[planner][palette]") {
   const auto apart = [](const std::vector<Paint>& paints) {

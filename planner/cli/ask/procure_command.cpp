@@ -32,7 +32,7 @@ std::vector<Scenario> scenarios_of(const std::vector<std::string>& files,
     ScenarioOptions options = common;
     options.file = file;
     if (file == "-") throw UsageError("procure reads files, not standard input");
-    scenarios.push_back(read_scenario(options));
+    scenarios.push_back(while_noting([&] { return read_scenario(options); }));
   }
   return scenarios;
 }
@@ -53,11 +53,8 @@ int run_procure(const ProcureCommandOptions& options) {
     throw UsageError("procure needs at least one --cluster and one --workload");
   if (options.threads < 1 || options.threads > 256)
     throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
-  const auto read = [&](const std::vector<std::string>& files) {
-    return while_noting([&] { return scenarios_of(files, options.scenario); });
-  };
-  const auto clusters = read(options.clusters);
-  const auto workloads = read(options.workloads);
+  const auto clusters = scenarios_of(options.clusters, options.scenario);
+  const auto workloads = scenarios_of(options.workloads, options.scenario);
   refuse_same_names(clusters, "cluster");
   refuse_same_names(workloads, "workload");
   if (options.room.given() && !options.search)

@@ -301,7 +301,7 @@ int deliver_result(const SweepStore& store, const SweepOptions& options, const s
 /// The forecast of the best point; a search where that is not in the scenario's own terms.
 std::string next_of(const SweepStore& store, const SweepOptions& options, const Sweep& sweep) {
   const ScenarioOptions& scenario = options.scenario;
-  if (scenario.file == "-") return "";
+  if (scenario.file == "-" || store.counts().missing() == store.counts().points) return "";
   const std::vector<std::string> best = best_settings(store);
   const bool as_it_is = !best.empty() && sweep.question().base.options.left_out.empty();
   std::vector<std::string> words{"foretrain", as_it_is ? "simulate" : "plan", scenario.file};

@@ -96,6 +96,13 @@ TEST_CASE("sweep store: a result goes on where it was committed", "[sweep][store
   CHECK(store.counts().missing() == 6);
 }
 
+TEST_CASE("sweep store: without a point that was done nothing is judged", "[sweep][store]") {
+  Sweep sweep(stored_question(stored_axes));
+  const AnswerHead head = sweep_answer(SweepStore({}, sweep, false)).head;
+  CHECK(head.words == "INTERRUPTED");
+  CHECK_FALSE(head.verdict);
+}
+
 TEST_CASE("sweep store: failed points can be done again", "[sweep][store]") {
   Sweep sweep(stored_question(stored_axes));
   SweepStore store({}, sweep, false);
