@@ -27,7 +27,7 @@ is_json out
 has out 'outside-calibration'
 
 # Context ranks exchange heads of mixers for the sequence, as long as there are enough.
-run 0 simulate run.yaml --set parallel.context=2 --set parallel.data=4
+run 0 simulate run.yaml --set parallel.context=2 --set parallel.data=4 --full
 has out 'chunked scans are extrapolated'
 run 3 simulate run.yaml --set parallel.tensor=16
 has out 'Mamba groups are not divisible by parallel.tensor'

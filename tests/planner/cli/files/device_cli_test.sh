@@ -22,7 +22,8 @@ is_empty out
 has err "assumed  fp8 at 5 PFLOP/s, as b200 in proportion to bf16"
 has err "extrapolated from b200"
 next_works <err
-has simulated "kernel rates of my-gpu are extrapolated"
+has simulated "kernels extrapolated"
+has simulated "outside-calibration"
 mkdir "my machines"
 run 0 "${new[@]}" --out "my machines/other-gpu.yaml" </dev/null
 next_works <err
