@@ -82,6 +82,7 @@ PostTrainingKeys post_training_length_keys(const std::string& at, const std::str
                         "8192", 1, 1e7),
                law, &TokenLaw::most)};
   keys.front().field.scalar_child = "tokens";
+  keys.front().field.required = true;
   return keys;
 }
 
