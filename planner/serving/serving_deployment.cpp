@@ -10,6 +10,7 @@
 
 #include "models/base/require.hpp"
 #include "models/serving/forward_step.hpp"
+#include "scenarios/resolve/resolve_serving.hpp"
 
 namespace foretrain {
 namespace {
@@ -153,12 +154,6 @@ CacheTransfer transfer_of(const ReadyServing& ready) {
   transfer.latency =
       together ? link.latency : cluster.network.path_latency + cluster.network.step_latency;
   return transfer;
-}
-
-/// As many replicas as the GPUs beside those that prefill hold.
-int replicas_on(const Cluster& cluster, const ServingPlan& plan) {
-  const int prefill = plan.prefill.gpus() * plan.prefill.replicas;
-  return std::max(0, cluster.gpus() - prefill) / plan.layout.gpus();
 }
 
 void check_machine(const ServingPlan& plan, const Cluster& cluster,

@@ -14,6 +14,7 @@
 #include "models/schedules/registry.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
+#include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
@@ -299,7 +300,8 @@ void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel
            diagnostics);
 }
 
-std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job& job) {
+std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Scenario& scenario) {
+  const Job& job = scenario.job;
   std::vector<ResolvedValue> result;
   const auto derive = [&](const char* path, std::string text, const char* rule) {
     if (!values.has(path)) result.push_back({path, std::move(text), rule});
@@ -319,6 +321,22 @@ std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job&
     if (value.path == "communication.overlap.gradients")
       derive("communication.transport", std::string(name_of(job.communication.transport)),
              "derived: transport of cluster.fabric.preset");
+    if (scenario.serving && scenario.engine) {
+      const ServingPlan& plan = *scenario.serving;
+      const EngineRules& rules = scenario.engine->rules;
+      const char* const rule = "derived: serving.engine";
+      if (value.path == "serving.routing" && replicas_on(scenario.generation, plan) > 0)
+        derive("serving.replicas", std::to_string(replicas_on(scenario.generation, plan)),
+               "derived: gpus / (tensor * pipeline * attention_data)");
+      if (value.path == "serving.autoscaling.interval")
+        derive("serving.memory_share", format_number(rules.memory_share), rule);
+      if (value.path == "serving.requests.arrivals") {
+        derive("serving.batching.token_budget", std::to_string(rules.token_budget), rule);
+        if (plan.load.concurrency <= rules.sequences)
+          derive("serving.batching.sequences", std::to_string(rules.sequences), rule);
+        derive("serving.batching.mixed_steps", rules.mixed_steps ? "true" : "false", rule);
+      }
+    }
     result.push_back({value.path, value.text, value.origin()});
   }
   return result;

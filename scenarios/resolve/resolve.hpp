@@ -26,6 +26,7 @@ void resolve_data_degree(const FieldValues& values, int gpus, Parallel& parallel
 
 /// What `foretrain show` lists for the scenario's own keys, in table order, derived values in
 /// their places.
-[[nodiscard]] std::vector<ResolvedValue> resolved_values(const FieldValues& values, const Job& job);
+[[nodiscard]] std::vector<ResolvedValue> resolved_values(const FieldValues& values,
+                                                         const Scenario& scenario);
 
 }  // namespace foretrain

@@ -160,6 +160,11 @@ ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics) {
   return plan;
 }
 
+int replicas_on(const Cluster& cluster, const ServingPlan& plan) {
+  const int prefill = plan.prefill.gpus() * plan.prefill.replicas;
+  return std::max(0, cluster.gpus() - prefill) / plan.layout.gpus();
+}
+
 Work work_of(const FieldValues& values) {
   if (values.has_group("post_training")) return Work::post_training;
   return values.has_group("serving") && !values.has_group("training") ? Work::serving

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/inputs/cluster.hpp"
 #include "models/serving/serving_plan.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -14,6 +15,9 @@ namespace foretrain {
 /// What `serving` says by itself, but for the trace of a file; keys without effect and keys that
 /// others need are reported. @pre the section is written
 [[nodiscard]] ServingPlan serving_of(const FieldValues& values, Diagnostics& diagnostics);
+
+/// As many replicas as the GPUs beside those that prefill hold.
+[[nodiscard]] int replicas_on(const Cluster& cluster, const ServingPlan& plan);
 
 /// What the sections of a scenario ask for.
 [[nodiscard]] Work work_of(const FieldValues& values);

@@ -277,7 +277,7 @@ Scenario resolve(const FieldValues& values, ComposedDocument document, const std
   scenario.work = work_of(values);
   resolve_together(values, scenario.job, diagnostics);
   load_traces(values, scenario, diagnostics);
-  scenario.values = resolved_values(values, scenario.job);
+  scenario.values = resolved_values(values, scenario);
   scenario.values.insert(scenario.values.end(), std::make_move_iterator(catalog_values.begin()),
                          std::make_move_iterator(catalog_values.end()));
   return scenario;
