@@ -182,10 +182,7 @@ Answer post_training_answer(const PostTrainingReport& report) {
   }
   answer.add("", timeline(report));
   answer.add("", result_facts(report));
-  AnswerSection warnings;
-  for (const Warning& warning : report.forecast.warnings)
-    warnings.blocks.emplace_back(AnswerLine{warning.message, "warning: ", Tone::warn});
-  answer.add(std::move(warnings));
+  answer.add(serving_words::warnings_section(report.forecast.warnings));
   return answer;
 }
 

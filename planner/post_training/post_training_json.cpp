@@ -22,10 +22,7 @@ std::string post_training_json(const PostTrainingReport& report) {
   tree["rollout"].update(serving_words::layout_tree(report.setup.rollout.layout));
   tree["rollout"]["engine"] = report.setup.rollout.engine.name;
   if (!report.cost) tree["cost"] = nullptr;
-  Json warnings = Json::array();
-  for (const Warning& warning : forecast.warnings)
-    warnings.push_back({{"id", warning.id}, {"message", warning.message}});
-  tree["warnings"] = std::move(warnings);
+  tree["warnings"] = serving_words::warnings_tree(forecast.warnings);
   return dump(tree);
 }
 

@@ -46,13 +46,52 @@ AnswerSection reasons_section(const std::vector<Infeasible>& reasons) {
   return section;
 }
 
+AnswerSection warnings_section(const std::vector<Warning>& warnings) {
+  AnswerSection section;
+  for (const Warning& warning : warnings)
+    section.blocks.emplace_back(AnswerLine{warning.message, "warning: ", Tone::warn});
+  return section;
+}
+
 }  // namespace serving_words
+
+std::vector<Warning> serving_warnings(const ServingReport& report) {
+  std::vector<Warning> warnings;
+  const ServingSample& sample = report.sample;
+  if (report.summary.overloaded)
+    warnings.push_back(
+        {"overloaded",
+         fmt::format("more comes than is served: {} requests wait when the load ends, so that "
+                     "times grow with the duration; add replicas (foretrain serve FILE --fewest)",
+                     with_thousands(sample.waiting_at_end))});
+  else if (report.ends.unbounded)
+    warnings.push_back(
+        {"may-be-overloaded",
+         fmt::format("at the lower end of the band, {:.2f} of the throughput, more comes than is "
+                     "served: queues and times to first tokens then grow with the duration",
+                     report.bands.throughput.low)});
+  if (may_pad_experts(report.ready.serve.deployment))
+    warnings.push_back(
+        {"uncalibrated-experts",
+         "no run of such experts in 8 bits on this device was measured with this engine: some "
+         "releases read every expert in every step, and the slow end of the band is what they "
+         "would take"});
+  if (sample.rejected > 0)
+    warnings.push_back(
+        {"refused-requests",
+         fmt::format("{} requests are larger than the cache of a replica and are refused",
+                     with_thousands(sample.rejected))});
+  if (report.stopped)
+    warnings.push_back({"interrupted", "interrupted: the figures are of the time before"});
+  return warnings;
+}
 
 namespace {
 
 using serving_words::precision_text;
 using serving_words::reasons_section;
 using serving_words::replicas_text;
+using serving_words::warnings_section;
 
 std::string law_text(const TokenLaw& law) {
   std::string text = significant_text(law.mean);
@@ -220,34 +259,6 @@ AnswerFact goals_fact(const ServingReport& report) {
           report.keeps_goals() ? Tone::good : Tone::bad};
 }
 
-AnswerSection warnings_section(const ServingReport& report) {
-  AnswerSection section;
-  const auto warn = [&](const std::string& sentence) {
-    section.blocks.emplace_back(AnswerLine{sentence, "warning: ", Tone::warn});
-  };
-  const ServingSample& sample = report.sample;
-  if (report.summary.overloaded)
-    warn(
-        fmt::format("more comes than is served: {} requests wait when the load ends, so that "
-                    "times grow with the duration; add replicas (foretrain serve FILE --fewest)",
-                    with_thousands(sample.waiting_at_end)));
-  else if (report.ends.unbounded)
-    warn(
-        fmt::format("at the lower end of the band, {:.2f} of the throughput, more comes than is "
-                    "served: queues and times to first tokens then grow with the duration",
-                    report.bands.throughput.low));
-  if (may_pad_experts(report.ready.serve.deployment))
-    warn(
-        "no run of such experts in 8 bits on this device was measured with this engine: some "
-        "releases read every expert in every step, and the slow end of the band is what they "
-        "would take");
-  if (sample.rejected > 0)
-    warn(fmt::format("{} requests are larger than the cache of a replica and are refused",
-                     with_thousands(sample.rejected)));
-  if (report.stopped) warn("interrupted: the figures are of the time before");
-  return section;
-}
-
 Verdict tone_verdict(ServingVerdict verdict) {
   switch (verdict) {
     case ServingVerdict::ok:
@@ -373,7 +384,7 @@ Answer serving_answer(const ServingReport& report) {
   deployment.add("Cache", cache_text(ready.serve, mean_request(ready.plan.load)));
   answer.add("", std::move(deployment));
   if (report.summary.requests == 0) {
-    answer.add(warnings_section(report));
+    answer.add(warnings_section(serving_warnings(report)));
     return answer;
   }
   answer.add("", times_table(report));
@@ -404,7 +415,7 @@ Answer serving_answer(const ServingReport& report) {
                         range("TTFT", report.bands.ttft), range("TPOT", report.bands.tpot),
                         range("throughput", report.bands.throughput), engine.name));
   answer.add("", std::move(facts));
-  answer.add(warnings_section(report));
+  answer.add(warnings_section(serving_warnings(report)));
   return answer;
 }
 

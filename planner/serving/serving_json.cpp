@@ -37,6 +37,13 @@ Json cost_tree(const std::optional<ServingCost>& cost) {
           {"usd_per_million_tokens", cost->per_million_tokens}};
 }
 
+Json warnings_tree(const std::vector<Warning>& warnings) {
+  Json tree = Json::array();
+  for (const Warning& warning : warnings)
+    tree.push_back({{"id", warning.id}, {"message", warning.message}});
+  return tree;
+}
+
 }  // namespace serving_words
 
 namespace {
@@ -165,6 +172,8 @@ std::string serving_json(const ServingReport& report) {
                   {"tpot", band(bands.tpot)},
                   {"throughput", band(bands.throughput)}};
   tree["ranges"] = ranges_of(report);
+  tree["warnings"] =
+      serving_words::warnings_tree(runs ? serving_warnings(report) : std::vector<Warning>{});
   return dump(tree);
 }
 

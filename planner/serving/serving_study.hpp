@@ -118,6 +118,8 @@ struct ServingReport {
 
 /// The numbers of a deployment, a row each.
 [[nodiscard]] std::span<const StudyRow<ServingReport>> serving_rows();
+/// What its reader should know; nothing where it cannot run.
+[[nodiscard]] std::vector<Warning> serving_warnings(const ServingReport& report);
 [[nodiscard]] Answer serving_answer(const ServingReport& report);
 [[nodiscard]] std::string serving_json(const ServingReport& report);
 /// A row per counted request, in order of its end.

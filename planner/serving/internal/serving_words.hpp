@@ -18,8 +18,12 @@ namespace foretrain::serving_words {
 /// A line per reason why something cannot run.
 [[nodiscard]] AnswerSection reasons_section(const std::vector<Infeasible>& reasons);
 
+/// A line per warning.
+[[nodiscard]] AnswerSection warnings_section(const std::vector<Warning>& warnings);
+
 [[nodiscard]] nlohmann::ordered_json layout_tree(const ServingLayout& layout);
 [[nodiscard]] nlohmann::ordered_json reasons_tree(const std::vector<Infeasible>& reasons);
 [[nodiscard]] nlohmann::ordered_json cost_tree(const std::optional<ServingCost>& cost);
+[[nodiscard]] nlohmann::ordered_json warnings_tree(const std::vector<Warning>& warnings);
 
 }  // namespace foretrain::serving_words
