@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,16 +15,16 @@
 #include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/serving/serving_study.hpp"
 #include "planner/text/json.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
 
 /// What says who asks and for what, and is no input of the forecast.
-/// How other engines simulate belongs to them.
-constexpr std::array about{"schema", "name",       "extends",
-                           "budget", "simulation", "operations.prices_as_of"};
+constexpr std::array about{"schema", "name", "extends", "budget", "operations.prices_as_of"};
 
 bool is_input(std::string_view path) {
   return std::none_of(about.begin(), about.end(), [&](std::string_view name) {
@@ -37,25 +39,29 @@ std::string value_of(const Scenario& scenario, std::string_view path) {
   return {};
 }
 
-/// A forecast, its input apart.
-struct Said {
-  Json input;
-  Json figures;
-};
-
-Said said_by(const Report& report) {
-  Said said{nullptr, Json::parse(report_json(report))};
-  said.input = std::move(said.figures["scenario"]);
-  said.figures.erase("scenario");
-  return said;
+/// Numbers, reasons and warnings, without what they repeat of the input.
+Json figures_in(const std::string& json) {
+  Json figures = Json::parse(json);
+  for (const char* input : {"scenario", "name", "seed", "engine", "algorithm"})
+    figures.erase(input);
+  for (const char* pool : {"serve", "prefill"})
+    if (const auto found = figures.find(pool); found != figures.end() && found->is_object())
+      for (const char* limit : {"sequences", "token_budget", "mixed_steps"}) found->erase(limit);
+  return figures;
 }
 
-/// Without what a report adds: percentiles and power over time.
-Said said_early(const Scenario& scenario, AttentionFlops convention, EngineKind engine) {
-  Report report;
-  report.scenario = scenario;
-  report.prediction = forecast_job(scenario.job, convention, engine);
-  return said_by(report);
+/// Other values of a key, as a user would write them; not all of them need be legal.
+std::vector<std::string> other_values(const Field& field, const std::string& value) {
+  if (field.kind == FieldKind::boolean) return {value == "true" ? "false" : "true"};
+  std::vector<std::string> others = field.choices;
+  std::erase(others, value);
+  double number = 0.0;
+  const char* const end = value.data() + value.size();
+  const auto [unit, error] = std::from_chars(value.data(), end, number);
+  if (field.kind == FieldKind::text || error != std::errc{}) return others;
+  for (const double other : {2.0 * number, number / 2.0, number + 1.0, 16.0 * number})
+    if (other != number) others.push_back(fmt::format("{}{}", other, std::string(unit, end)));
+  return others;
 }
 
 /// The scenario with another text or other overrides; nothing where that is none.
@@ -63,42 +69,92 @@ std::optional<Scenario> reread(const Scenario& scenario, const std::string& text
                                const LoadOptions& options) {
   try {
     Scenario read = load_scenario_text(text, scenario.path, scenario.source.folder, options);
-    if (read.work == Work::training) return read;
+    if (read.work == scenario.work) return read;
   } catch (const ScenarioError&) {
-    // It cannot do without the key.
+    // It cannot do without the key, or the value is not legal.
   }
   return std::nullopt;
 }
 
-class Leaving {
+class Turning {
  public:
-  Leaving(const Report& report, AttentionFlops convention, EngineKind engine)
+  Turning(const Report& report, AttentionFlops convention, EngineKind engine,
+          const std::atomic<bool>* stop)
       : convention_{convention},
         engine_{engine},
-        resolved_{report.scenario},
-        early_{said_early(report.scenario, convention, engine)},
-        whole_{said_by(report)} {}
+        stop_{stop},
+        scenario_{report.scenario},
+        early_(early(report.scenario, few)),
+        later_(early(report.scenario, all)),
+        whole_(figures_of(report)) {}
 
-  /// Whether `path` has another value in `without`, and the forecast is the same all the same.
-  [[nodiscard]] bool changes_nothing(const std::string& path,
-                                     const std::optional<Scenario>& without) const {
-    if (!without || without->job.memory.recompute.kind == RecomputeKind::unknown) return false;
-    if (value_of(*without, path) == value_of(resolved_, path)) return false;
-    const Said early = said_early(*without, convention_, engine_);
-    if (early.input == early_.input || early.figures != early_.figures) return false;
-    return said_by(evaluate(*without, convention_, engine_)).figures == whole_.figures;
+  /// Whether the forecast is the same without the key at `path`, or, where that is its default,
+  /// with every other value that can be tried. A key that the scenario needs is none.
+  [[nodiscard]] bool is_idle(const std::string& path,
+                             const std::optional<Scenario>& without) const {
+    if (!without) return false;
+    if (const auto same = stays(path, *without)) return *same;
+    const Field* const field = scenario_fields().find(path);
+    if (field == nullptr) return false;
+    bool tried = false;
+    for (const std::string& other : other_values(*field, value_of(scenario_, path))) {
+      LoadOptions options = scenario_.source.options;
+      options.overrides.push_back(path + "=" + other);
+      const auto turned = reread(scenario_, scenario_.source.text, options);
+      const auto same = turned ? stays(path, *turned) : std::nullopt;
+      if (same == false) return false;
+      tried = tried || same.has_value();
+    }
+    return tried;
   }
 
  private:
+  /// Whether the forecast is the same; nothing where `path` has no other value in `turned`.
+  [[nodiscard]] std::optional<bool> stays(const std::string& path, const Scenario& turned) const {
+    if (turned.job.memory.recompute.kind == RecomputeKind::unknown) return std::nullopt;
+    if (value_of(turned, path) == value_of(scenario_, path)) return std::nullopt;
+    return early(turned, few) == early_ && early(turned, all) == later_ &&
+           figures_of(evaluate(turned, convention_, engine_, stop_)) == whole_;
+  }
+
+  static Json figures_of(const Report& report) {
+    return figures_in(report.study ? report.study->json : report_json(report));
+  }
+
+  static constexpr int few = 100;
+  static constexpr int all = std::numeric_limits<int>::max();
+
+  /// What most keys move, in a part of the time: training without percentiles and power over time,
+  /// serving without its band, of the first requests; nothing where the whole takes no longer.
+  [[nodiscard]] Json early(const Scenario& scenario, int requests) const {
+    Report report;
+    report.scenario = scenario;
+    if (scenario.work == Work::training && requests == few) {
+      report.prediction = forecast_job(scenario.job, convention_, engine_);
+      return figures_of(report);
+    }
+    if (scenario.work != Work::serving) return nullptr;
+    ServingPlan plan = *scenario.serving;
+    if (requests == few) {
+      plan.warm_up = {};
+      plan.load.requests = plan.load.requests > 0 ? std::min(plan.load.requests, few) : few;
+      plan.load.trace.resize(std::min<std::size_t>(plan.load.trace.size(), few));
+    }
+    const ReadyServing ready = ready_serving(scenario, plan, scenario.job.cluster);
+    return figures_in(serving_json(study_serving(scenario, ready, stop_)));
+  }
+
   AttentionFlops convention_;
   EngineKind engine_;
-  const Scenario& resolved_;
-  Said early_;
-  Said whole_;
+  const std::atomic<bool>* stop_;
+  const Scenario& scenario_;
+  Json early_;
+  Json later_;
+  Json whole_;
 };
 
 /// Overrides, each left out in turn.
-void add_overrides(const Scenario& scenario, const Leaving& leaving,
+void add_overrides(const Scenario& scenario, const Turning& turning,
                    std::vector<std::string>& idle) {
   const LoadOptions& options = scenario.source.options;
   for (std::size_t at = 0; at < options.overrides.size(); ++at) {
@@ -107,19 +163,19 @@ void add_overrides(const Scenario& scenario, const Leaving& leaving,
     if (!is_input(path)) continue;
     LoadOptions fewer = options;
     fewer.overrides.erase(fewer.overrides.begin() + static_cast<std::ptrdiff_t>(at));
-    if (leaving.changes_nothing(path, reread(scenario, scenario.source.text, fewer)))
+    if (turning.is_idle(path, reread(scenario, scenario.source.text, fewer)))
       idle.push_back(setting);
   }
 }
 
 /// Keys of the file itself, each taken out in turn.
-void add_file_keys(const Scenario& scenario, const Leaving& leaving,
+void add_file_keys(const Scenario& scenario, const Turning& turning,
                    std::vector<std::string>& idle) {
   for (const ResolvedValue& value : scenario.values) {
     if (!is_input(value.path) || !value.origin.starts_with(scenario.path + ":")) continue;
     const TextEdit edit = remove_value(scenario.source.text, value.path);
     if (edit.text &&
-        leaving.changes_nothing(value.path, reread(scenario, *edit.text, scenario.source.options)))
+        turning.is_idle(value.path, reread(scenario, *edit.text, scenario.source.options)))
       idle.push_back(value.path + "=" + value.value);
   }
 }
@@ -127,22 +183,31 @@ void add_file_keys(const Scenario& scenario, const Leaving& leaving,
 }  // namespace
 
 std::vector<std::string> idle_settings(const Report& report, AttentionFlops convention,
-                                       EngineKind engine) {
+                                       EngineKind engine, const std::atomic<bool>* stop) {
   const Scenario& scenario = report.scenario;
   std::vector<std::string> idle;
-  if (scenario.source.text.empty() || scenario.work != Work::training) return idle;
+  if (scenario.source.text.empty()) return idle;
   if (scenario.job.memory.recompute.kind == RecomputeKind::unknown) return idle;
-  const Leaving leaving{report, convention, engine};
-  add_overrides(scenario, leaving, idle);
-  add_file_keys(scenario, leaving, idle);
+  if (report.study && (report.study->stopped || !report.study->reasons.empty())) return idle;
+  const Turning turning{report, convention, engine, stop};
+  add_overrides(scenario, turning, idle);
+  add_file_keys(scenario, turning, idle);
   return idle;
 }
 
-void warn_of_idle_settings(AttentionFlops convention, EngineKind engine, Report& report) {
-  const std::vector<std::string> idle = idle_settings(report, convention, engine);
+void warn_of_idle_settings(AttentionFlops convention, EngineKind engine, Report& report,
+                           const std::atomic<bool>* stop) {
+  const std::vector<std::string> idle = idle_settings(report, convention, engine, stop);
   if (idle.empty()) return;
-  report.prediction.warnings.push_back(
-      {no_effect_id, fmt::format("no effect on this forecast: {}", fmt::join(idle, "; "))});
+  const std::string settings = fmt::format("{}", fmt::join(idle, "; "));
+  const Warning warning{no_effect_id, "no effect on this forecast: " + settings};
+  if (!report.study) return report.prediction.warnings.push_back(warning);
+  AnswerFacts facts;
+  facts.add("No effect", settings);
+  report.study->answer.add("", std::move(facts));
+  Json tree = Json::parse(report.study->json);
+  tree["warnings"].push_back({{"id", warning.id}, {"message", warning.message}});
+  report.study->json = dump(tree);
 }
 
 }  // namespace foretrain

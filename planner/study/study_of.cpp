@@ -8,13 +8,6 @@
 namespace foretrain {
 namespace {
 
-Study serving(const Scenario& scenario, const std::atomic<bool>* stop) {
-  const ServingReport report = study_serving(scenario, stop);
-  const bool runs = report.ready.reasons.empty() && report.summary.requests > 0;
-  return {figures_of(serving_rows(), report, runs), report.ready.reasons, serving_answer(report),
-          serving_json(report), report.stopped};
-}
-
 Study post_training(const Scenario& scenario) {
   const PostTrainingReport report = study_post_training(scenario);
   const bool runs = report.forecast.reasons.empty();
@@ -24,9 +17,16 @@ Study post_training(const Scenario& scenario) {
 
 }  // namespace
 
+Study study_of(const ServingReport& report) {
+  const bool runs = report.ready.reasons.empty() && report.summary.requests > 0;
+  return {figures_of(serving_rows(), report, runs), report.ready.reasons, serving_answer(report),
+          serving_json(report), report.stopped};
+}
+
 Study study_of(const Scenario& scenario, const std::atomic<bool>* stop) {
   FORETRAIN_REQUIRE(scenario.work != Work::training);
-  return scenario.work == Work::serving ? serving(scenario, stop) : post_training(scenario);
+  if (scenario.work == Work::post_training) return post_training(scenario);
+  return study_of(study_serving(scenario, stop));
 }
 
 std::vector<StudyFigure> study_figures(Work work) {

@@ -41,6 +41,7 @@ class Key:
     """A leaf of the schema: its dotted path and what it may hold."""
     path: str
     schema: str  # JSON, so that keys can be compared
+    required: bool = False  # within its group
 
     def value(self, draw):
         """A value that the schema allows, mostly near the middle, sometimes at an end."""
@@ -89,13 +90,13 @@ def keys_of(program):
     schema = program("show", "schema").json()
     keys = []
 
-    def walk(node, path):
+    def walk(node, path, required=False):
         if "properties" in node:
             for name, child in node["properties"].items():
-                walk(child, path + [name])
+                walk(child, path + [name], name in node.get("required", []))
         elif "enum" in node or "anyOf" in node or node.get("type") in ("boolean", "integer", "number") \
                 or _units(node.get("pattern", "")):
-            keys.append(Key(".".join(path), json.dumps(node)))
+            keys.append(Key(".".join(path), json.dumps(node), required))
 
     walk(schema, [])
     return [key for key in keys if key.path != "schema"]

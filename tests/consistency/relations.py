@@ -5,9 +5,11 @@ them."""
 
 import json
 import math
+import random
 import re
 import shlex
 
+from cases import keys_of
 from program import EXIT_CODES, WRITTEN
 
 RELATIONS = []
@@ -297,18 +299,27 @@ def changes_that_fit_do_fit(program, case):
 
 # --- 4: keys ----------------------------------------------------------------------------------
 
+# What the JSON of a deployment repeats of its scenario.
+ECHO = ("scenario", "name", "seed", "engine", "algorithm")
+LIMITS = ("sequences", "token_budget", "mixed_steps")
+
+
 def _numbers(program, case):
-    """All that the forecast says but the echo of its input."""
+    """All that the forecast says but the echo of its input; nothing where it is refused."""
     tree = forecast(program, case)
     if tree is None:
         return None
-    return json.dumps({name: part for name, part in tree.items() if name not in ("scenario", "name")},
-                      sort_keys=True)
+    kept = {name: part for name, part in tree.items() if name not in ECHO}
+    for pool in ("serve", "prefill"):
+        if kept.get(pool):
+            kept[pool] = {name: part for name, part in kept[pool].items() if name not in LIMITS}
+    return json.dumps(kept, sort_keys=True)
 
 
-@relation("training")
+@relation()
 def a_key_moves_a_number_or_is_named(program, case):
-    """Of the last setting alone: the others are the ground on which it is turned."""
+    """Of the last setting alone: the others are the ground on which it is turned. A deployment that
+    cannot run has no numbers to move."""
     if not case.settings:
         return
     key = case.settings[-1].split("=")[0]
@@ -316,8 +327,46 @@ def a_key_moves_a_number_or_is_named(program, case):
     after = _numbers(program, case)
     if before is None or after is None or before != after or _stands(program, case, key):
         return
-    if not _told(forecast(program, case), key):
+    tree = forecast(program, case)
+    if case.work != "training" and tree.get("reasons"):
+        return
+    if not _told(tree, key):
         yield f"{key} changes nothing, and nothing says so ({case.settings[-1]})"
+
+
+@relation(share=4)
+def a_key_of_the_file_moves_a_number_or_is_named(program, case):
+    """Of some keys that the file states and could do without, its defaults written out as well: where
+    no other value moves anything, the answer names the key."""
+    before, tree = _numbers(program, case), forecast(program, case)
+    if before is None or case.work != "training" and tree.get("reasons"):
+        return
+    draw = random.Random(case.text())
+    optional = {key.path: key for key in keys_of(program) if not key.required}
+    shown = program(*case.command("show", "--json")).json()["values"]
+    stated = [optional[row["path"]] for row in shown
+              if row["origin"].startswith(case.file + ":") and row["path"] in optional]
+    for key in draw.sample(stated, min(4, len(stated))):
+        if not key.path.startswith(NO_INPUT) and not _told(tree, key.path) \
+                and _moves(program, case, key, before, draw) is False:
+            yield f"{key.path} of the file changes nothing, and nothing says so"
+
+
+NO_INPUT = ("budget", "operations.prices_as_of")
+
+
+def _moves(program, case, key, before, draw):
+    """Whether one of some other values moves a number; None where the key has none that is legal."""
+    moves = None
+    for value in [key.value(draw) for _ in range(4)]:
+        turned = case.with_settings(f"{key.path}={value}")
+        after = _numbers(program, turned) if value is not None else None
+        if after is None or _stands(program, turned, key.path):
+            continue
+        if after != before:
+            return True
+        moves = False
+    return moves
 
 
 def _told(tree, key):

@@ -18,6 +18,8 @@ from program import Program  # noqa: E402
 OPERATIONS = "scenarios/llama3.1-405b-16384xh100-operations.yaml"
 SMALL = "scenarios/llama3-8b-8xh100.yaml"
 SERVED = "scenarios/serving/llama3.1-70b-8xh100.yaml"
+CLOSED = "scenarios/serving/gpt-oss-120b-1xh100.yaml"
+LEARNT = "scenarios/post-training/llama3.1-8b-grpo-16xh100.yaml"
 ALIKE = ("serving.requests.output=256",)
 FEW = Case(SMALL, ("training.global_batch=32",))
 NEVER = Case(OPERATIONS, ("operations.mean_time_between_interruptions=1 min",))
@@ -72,6 +74,11 @@ def slower_exchanges(text):
     return json.dumps(tree)
 
 
+def ignored(said):
+    """A forecast of no key at all."""
+    return replace(said, out=json.dumps({"step": {"time_s": 1.0}})) if said.json() else said
+
+
 def exits(code):
     return lambda said: replace(said, code=code)
 
@@ -112,6 +119,13 @@ FAULTS = [
      set_at("next", "foretrain fit no-such-file.yaml"), "what_comes_next_runs"),
     ("a key changes nothing in silence", Case(SMALL, ("parallel.schedule=gpipe",)), "simulate",
      set_at("warnings", []), "a_key_moves_a_number_or_is_named"),
+    ("a key of a deployment changes nothing in silence", Case(CLOSED, ("serving.duration=2 h",)), "simulate",
+     set_at("warnings", []), "a_key_moves_a_number_or_is_named"),
+    ("a key of post-training changes nothing in silence", Case(LEARNT, ("serving.goals.ttft=1 s",)), "simulate",
+     set_at("warnings", []), "a_key_moves_a_number_or_is_named"),
+    *((f"keys of a file of {work} change nothing in silence", Case(file), "simulate", ignored,
+       "a_key_of_the_file_moves_a_number_or_is_named")
+      for work, file in (("training", SMALL), ("serving", CLOSED), ("post-training", LEARNT))),
     ("an answer ends in dots", Case(SMALL), "fit",
      lambda said: replace(said, out=said.out + "  micro-batch up to   ...\n"), "no_answer_ends_in_dots"),
     ("text and JSON hold different figures", Case(SMALL), "simulate",

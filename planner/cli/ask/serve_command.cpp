@@ -6,7 +6,9 @@
 #include "planner/cli/ask/serving_search_run.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
+#include "planner/edit/idle_settings.hpp"
 #include "planner/serving/serving_search.hpp"
+#include "planner/study/study_of.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -29,10 +31,15 @@ Scenario read_serving(const ServeOptions& options) {
 int show_serving(const ServeOptions& options, const Scenario& scenario) {
   const Interruption guard;
   const ServingReport report = study_serving(scenario, &Interruption::noted());
-  const AnswerForms forms{"serving", [&] { return serving_json(report); },
+  Report answer;
+  answer.scenario = scenario;
+  answer.study = study_of(report);
+  if (!options.output.csv)
+    warn_of_idle_settings(AttentionFlops::full, EngineKind::closed_form, answer,
+                          &Interruption::noted());
+  const AnswerForms forms{"serving", [&] { return answer.study->json; },
                           [&] { return serving_csv(report); }};
-  const int delivered =
-      deliver_answer(options.output, forms, [&] { return serving_answer(report); });
+  const int delivered = deliver_answer(options.output, forms, [&] { return answer.study->answer; });
   if (delivered != exit_ok) return delivered;
   if (report.stopped) return Interruption::exit_code();
   return report.ready.reasons.empty() ? int{exit_ok} : int{exit_infeasible};

@@ -189,8 +189,11 @@ int simulate_study(const SimulateOptions& options, const Scenario& scenario) {
   const Interruption guard;
   Report report =
       evaluate(scenario, AttentionFlops::full, EngineKind::closed_form, &Interruption::noted());
+  const bool stopped = report.study->stopped;
+  warn_of_idle_settings(AttentionFlops::full, EngineKind::closed_form, report,
+                        &Interruption::noted());
   const int said = finish(report, {}, options);
-  return report.study->stopped ? Interruption::exit_code() : said;
+  return stopped ? Interruption::exit_code() : said;
 }
 
 int simulate(const SimulateOptions& options, EngineKind engine) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "planner/check/check.hpp"
+#include "planner/edit/idle_settings.hpp"
 #include "planner/explain/explain.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/page/compare.hpp"
@@ -45,6 +46,20 @@ std::optional<double> value_of(const Report& report, const std::string& path) {
   const StudyFigure* figure = find_figure(report.study.value().figures, path);
   REQUIRE(figure != nullptr);
   return figure->value;
+}
+
+constexpr const char* trained = "llama3-8b-8xh100.yaml";
+constexpr const char* served = "serving/gpt-oss-120b-1xh100.yaml";
+constexpr const char* learnt = "post-training/llama3.1-8b-grpo-16xh100.yaml";
+
+/// What changes nothing of a scenario's forecast.
+Settings idle_in(const char* file, Settings overrides = {}) {
+  return idle_settings(evaluate(load_scenario(folder / file, with(std::move(overrides)))),
+                       AttentionFlops::full, EngineKind::closed_form);
+}
+
+bool names(const Settings& idle, const std::string& setting) {
+  return std::find(idle.begin(), idle.end(), setting) != idle.end();
 }
 
 }  // namespace
@@ -194,6 +209,52 @@ TEST_CASE("the fewest GPUs for a step have that step", "[planner][study]") {
   const Report again = evaluate(grpo(answer.settings));
   CHECK(value_of(again, "step.time_s") == answer.values[1].number);
   CHECK(!fewest_post_training_gpus(grpo(), Seconds{1.0}, 32, nullptr).found);
+}
+
+TEST_CASE("keys that a deployment does not look at are named, others are not", "[planner][study]") {
+  const Settings idle =
+      idle_in(served, {"serving.duration=2 h", "serving.routing=round-robin",
+                       "serving.requests.rate=20 per s", "serving.batching.sequences=96",
+                       "serving.batching.mixed_steps=false"});
+  CHECK(idle == Settings{"serving.duration=2 h", "serving.routing=round-robin",
+                         "serving.requests.rate=20 per s", "serving.batching.sequences=96"});
+}
+
+TEST_CASE("keys that a step of post-training does not look at are named", "[planner][study]") {
+  const Settings idle = idle_in(
+      learnt, {"post_training.sync=buckets", "post_training.generation_gpus=8",
+               "post_training.turns=2", "serving.goals.ttft=1 s", "serving.requests.rate=20 per s",
+               "parallel.schedule=gpipe", "post_training.epochs=2"});
+  for (const char* setting :
+       {"post_training.sync=buckets", "post_training.generation_gpus=8", "serving.goals.ttft=1 s",
+        "serving.requests.rate=20 per s", "parallel.schedule=gpipe", "post_training.loop=nemo-rl"})
+    CHECK(names(idle, setting));
+  CHECK_FALSE(names(idle, "post_training.epochs=2"));
+}
+
+TEST_CASE("a default that is written out is named where no other value counts",
+          "[planner][study]") {
+  CHECK(idle_in(trained, {"parallel.schedule=1f1b"}) == Settings{"parallel.schedule=1f1b"});
+  CHECK(idle_in(trained, {"parallel.pipeline=1", "training.micro_batch=1"}).empty());
+  CHECK(idle_in(served, {"serving.seed=1"}).empty());
+  CHECK(names(idle_in(learnt, {"serving.seed=1"}), "serving.seed=1"));
+}
+
+TEST_CASE("limits that an engine has by itself are its defaults", "[planner][study]") {
+  CHECK(idle_in(served, {"serving.batching.token_budget=8192"}).empty());
+}
+
+TEST_CASE("a study names settings without effect in text and JSON", "[planner][study]") {
+  Report report = evaluate(load_scenario(folder / served, with({"serving.duration=2 h"})));
+  warn_of_idle_settings(AttentionFlops::full, EngineKind::closed_form, report);
+  const Json tree = Json::parse(report.study->json);
+  REQUIRE(tree["warnings"].size() == 1);
+  CHECK(tree["warnings"][0]["message"] == "no effect on this forecast: serving.duration=2 h");
+  CHECK(test::has(answer_text(report.study->answer), "No effect     serving.duration=2 h"));
+}
+
+TEST_CASE("a plan that cannot run is asked for no idle keys", "[planner][study]") {
+  CHECK(idle_in(served, {"serving.replicas=100"}).empty());
 }
 
 }  // namespace foretrain
