@@ -189,7 +189,7 @@ std::optional<ModelEntry> read_huggingface(const CatalogFile& file, const Catalo
   }
   for (const ResolvedValue& value : model->values)
     context.values.push_back({request.path + "." + value.path, value.value, value.origin});
-  return ModelEntry{std::move(model->shape), std::nullopt};
+  return ModelEntry{std::move(model->shape), std::nullopt, std::move(model->packed)};
 }
 
 }  // namespace

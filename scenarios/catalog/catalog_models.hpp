@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "scenarios/catalog/catalog_entry.hpp"
+#include "scenarios/huggingface/huggingface.hpp"
 
 namespace foretrain {
 
@@ -27,6 +28,7 @@ struct PublishedCount {
 struct ModelEntry {
   LlmShape shape;
   std::optional<PublishedCount> published;
+  std::optional<PackedCheckpoint> packed{};  ///< of a config.json
 };
 
 /// A model of the catalog, or of the file that the request names by a path.

@@ -11,6 +11,7 @@
 #include "models/collectives/library.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "scenarios/catalog/catalog.hpp"
+#include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_machine.hpp"
@@ -160,12 +161,39 @@ void resolve_framework(const FieldValues& values, Job& job) {
   job.parallel.framework = splits ? PlanFramework::accelerate : PlanFramework::transformers;
 }
 
+namespace {
+
+/// A checkpoint that rests packed: its shape is the model's, and how weights rest is said by the
+/// scenario. Training that unpacks it as it loads is in 16 bits anyway.
+void check_packed(const FieldValues& values, const PackedCheckpoint& packed,
+                  Diagnostics& diagnostics) {
+  const auto need = [&](const char* key, const std::string& own, std::string_view unpacked) {
+    report(values, "model",
+           fmt::format("rests in {} (quantization_config), and nothing says how weights rest here; "
+                       "write {}: {}{}, or name the config.json of the model in 16 bits",
+                       packed.words, key, own.empty() ? "" : own + ", or ", unpacked),
+           diagnostics);
+  };
+  const auto said = [&](const char* key) { return is_said(values, key); };
+  if (values.has_group("training") && !packed.unpacks && !said("fine_tuning.frozen_format"))
+    need("fine_tuning.frozen_format", packed.frozen ? std::string(name_of(*packed.frozen)) : "",
+         name_of(FrozenFormat::as_computed));
+  if (values.has_group("serving") && !said("serving.precision.weights") &&
+      !said("serving.precision.linear") && !said("serving.precision.experts"))
+    need("serving.precision.weights", packed.serving, name_of(WeightFormat::bf16));
+}
+
+}  // namespace
+
 Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& context) {
   if (const auto request = request_of(values, "model")) {
     const YamlNode& node = values.at("model").node;
-    auto model =
-        node.is_map() ? read_inline_model(node, *request, context) : load_model(*request, context);
-    if (model) job.model = std::move(*model);
+    if (node.is_map()) {
+      if (auto model = read_inline_model(node, *request, context)) job.model = std::move(*model);
+    } else if (auto entry = load_model_entry(*request, context)) {
+      job.model = std::move(entry->shape);
+      if (entry->packed) check_packed(values, *entry->packed, context.diagnostics);
+    }
   }
   resolve_cluster(values, job, context);
   if (const auto request = request_of(values, "stack"))

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "scenarios/catalog/catalog_models.hpp"
+#include "scenarios/resolve/scenario.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"
 
@@ -227,6 +228,44 @@ TEST_CASE("mutilated configurations are refused or read, never worse", "[hugging
     CHECK((model.has_value() || !diagnostics.empty()));
     if (model) CHECK(model->shape.layers >= 1);
   }
+}
+
+TEST_CASE("a scenario says how the weights of a packed config.json rest", "[huggingface]") {
+  const test::TemporaryFolder folder;
+  const auto complaint = [&](const std::string& packed, const std::string& sections) {
+    folder.write("config.json",
+                 R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+ "num_attention_heads": 8, "num_hidden_layers": 2, "vocab_size": 1000, "quantization_config": {)" +
+                     packed + "}}");
+    LoadOptions options;
+    options.purpose = Purpose::any;
+    const std::string text =
+        "schema: 1\nname: t\nmodel: ./config.json\ncluster: {host: dgx-h100, hosts: 1, fabric: "
+        "{kind: single-switch, preset: ib-ndr}}\n" +
+        sections;
+    try {
+      (void)load_scenario_text(text, "t.yaml", folder.path(), options);
+    } catch (const ScenarioError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string gptq = R"("quant_method": "gptq", "bits": 4)";
+  const std::string fp8 = R"("quant_method": "fp8", "weight_block_size": [128, 128])";
+  const std::string training = "training: {sequence: 512, global_batch: 8}\n";
+  const std::string serving =
+      "serving: {requests: {rate: 1 per s, prompt: 8, output: 8, number: 8}";
+  CHECK(complaint(gptq, training) ==
+        "t.yaml:3:8: model: rests in 4 bits of GPTQ (quantization_config), and nothing says how "
+        "weights rest here; write fine_tuning.frozen_format: gptq, or as-computed, or name the "
+        "config.json of the model in 16 bits");
+  CHECK(complaint(gptq, training + "fine_tuning: {frozen_format: as-computed}\n").empty());
+  CHECK(complaint(fp8, training).empty());
+  CHECK(test::has(complaint(fp8, serving + "}\n"),
+                  "write serving.precision.weights: fp8-block, or bf16, or name"));
+  CHECK(complaint(fp8, serving + ", precision: bf16}\n").empty());
+  CHECK(test::has(complaint(R"("quant_method": "exl3")", serving + "}\n"),
+                  "write serving.precision.weights: bf16, or name"));
 }
 
 }  // namespace foretrain
