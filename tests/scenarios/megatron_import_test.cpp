@@ -184,6 +184,17 @@ TEST_CASE("a plain list of arguments is enough, and says what it assumes",
   CHECK(imported(small, "arguments", options).scenario.job.parallel.data == 64);
 }
 
+TEST_CASE("evaluation between steps is named, with what to write",
+          "[scenarios][import][megatron]") {
+  const ImportedScenario result = imported(small + "--eval-interval 100 --eval-iters 32");
+  CHECK(result.notes.evaluation == std::vector<std::string>{"eval-interval", "eval-iters"});
+  CHECK(result.notes.ignored.empty());
+  CHECK(mentions(result.notes.assumed, "operations.evaluation: {every_steps: N, pause: TIME}"));
+  const ImportedScenario off = imported(small + "--eval-interval 100 --eval-iters 0");
+  CHECK(off.notes.evaluation.empty());
+  CHECK(mentions(off.notes.ignored, "eval-interval"));
+}
+
 TEST_CASE("unknown and unmodelled arguments are refused by name", "[scenarios][import][megatron]") {
   CHECK(refused("srun -N 2 pretrain_gpt.py\n") ==
         "run.sh: holds no launch with Megatron-LM arguments such as --num-layers");

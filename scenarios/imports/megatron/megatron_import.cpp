@@ -224,7 +224,11 @@ void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNote
     if (contains(notes.read, name)) continue;
     const bool slow =
         std::find(changes_time.begin(), changes_time.end(), name) != changes_time.end();
-    (slow ? notes.approximated : notes.ignored).push_back(name);
+    const bool pauses = name == "eval-interval" || name == "eval-iters";
+    if (pauses && in.peek_integer("eval-iters") != 0)
+      notes.evaluation.push_back(name);
+    else
+      (slow ? notes.approximated : notes.ignored).push_back(name);
   }
   for (const std::string& name : mapping.approximated)
     if (!contains(notes.approximated, name)) notes.approximated.push_back(name);
