@@ -20,11 +20,6 @@
 namespace foretrain {
 namespace {
 
-bool is_written(const FieldValues& values, const char* path) {
-  const FieldValue* value = values.find(path);
-  return value && !value->is_default;
-}
-
 /// The divisor of `number` nearest to `wanted`.
 int nearest_divisor(int number, int wanted) {
   int best = 1;
@@ -34,28 +29,150 @@ int nearest_divisor(int number, int wanted) {
   return best;
 }
 
-/// Reports those of `paths` that were written although nothing looks at them.
-void refuse_unused(const FieldValues& values, std::initializer_list<const char*> paths,
-                   const std::string& message, Diagnostics& diagnostics) {
-  for (const char* path : paths)
-    if (is_written(values, path)) report(values, path, message, diagnostics);
+/// Keys that nothing looks at while another key is, is not or lacks a value.
+struct NoEffectRule {
+  enum class While { is, is_not, absent };
+  std::vector<const char*> keys;
+  const char* other;
+  While holds;
+  const char* value;
+  const char* words;  ///< behind "has no effect "; {}: what the other key says
+};
+
+const std::vector<NoEffectRule>& no_effect_rules() {
+  using enum NoEffectRule::While;
+  static const std::vector rules{
+      NoEffectRule{{"memory.recompute.method", "memory.recompute.layers",
+                    "memory.recompute.distribute_saved"},
+                   "memory.recompute.granularity",
+                   is_not,
+                   "full",
+                   "with granularity: {}; leave it out, or write granularity: full"},
+      NoEffectRule{{"memory.recompute.modules", "memory.recompute.every_second_matmul"},
+                   "memory.recompute.granularity",
+                   is_not,
+                   "selective",
+                   "with granularity: {}; leave it out, or write granularity: selective"},
+      NoEffectRule{{"parallel.gather"},
+                   "parallel.processes",
+                   absent,
+                   "",
+                   "without processes: per-host; leave it out, or write that"},
+      NoEffectRule{
+          {"communication.bucket"},
+          "parallel.processes",
+          is,
+          "per-host",
+          "with parallel.processes: per-host, whose buffers are of 10 MiB; leave it out, or write "
+          "processes: per-gpu"},
+      NoEffectRule{
+          {"communication.overlap.gradients", "communication.overlap.parameters"},
+          "parallel.processes",
+          is,
+          "per-host",
+          "with parallel.processes: per-host, where nothing overlaps; leave it out, or write "
+          "processes: per-gpu"},
+      NoEffectRule{{"training.gradient_projection.rank", "training.gradient_projection.gap",
+                    "training.gradient_projection.parts"},
+                   "training.gradient_projection.kind",
+                   is,
+                   "none",
+                   "without a projection; leave it out, or write kind: galore"},
+      NoEffectRule{{"fine_tuning.rank", "fine_tuning.targets", "fine_tuning.expert_adapters",
+                    "fine_tuning.dropout"},
+                   "fine_tuning.adapter",
+                   is,
+                   "none",
+                   "without adapters; leave it out, or write adapter: lora"},
+      NoEffectRule{{"fine_tuning.packed_experts"},
+                   "fine_tuning.frozen_format",
+                   is,
+                   "as-computed",
+                   "without packed weights; leave it out, or write frozen_format: nf4"},
+      NoEffectRule{{"fine_tuning.reference"},
+                   "fine_tuning.objective",
+                   is_not,
+                   "preference",
+                   "without objective: preference; leave it out, or write that"},
+      NoEffectRule{{"training.samples.deviation"},
+                   "training.samples.mean",
+                   absent,
+                   "",
+                   "without mean; write mean"},
+      NoEffectRule{{"training.images.tokens"},
+                   "training.images.per_sequence",
+                   absent,
+                   "",
+                   "without per_sequence; write that"},
+      NoEffectRule{{"training.moe_routing.concentration"},
+                   "training.moe_routing.spread",
+                   is_not,
+                   "dirichlet",
+                   "without spread: dirichlet; leave it out, or write that"},
+      NoEffectRule{{"training.moe_routing.exponent"},
+                   "training.moe_routing.spread",
+                   is_not,
+                   "zipf",
+                   "without spread: zipf; leave it out, or write that"},
+      NoEffectRule{{"training.optimizer_state.master"},
+                   "training.master_weights",
+                   is,
+                   "none",
+                   "with master_weights: none; leave one of them out"},
+      NoEffectRule{{"parallel.zero_group"},
+                   "parallel.zero",
+                   is,
+                   "0",
+                   "with zero: 0; leave it out, or write zero: 1, 2 or 3"},
+      NoEffectRule{{"operations.data_loading.tokens_per_worker"},
+                   "operations.data_loading.workers",
+                   absent,
+                   "",
+                   "without operations.data_loading.workers; leave it out"},
+      NoEffectRule{{"serving.speculation.acceptance", "serving.speculation.draft_share"},
+                   "serving.speculation.drafted",
+                   absent,
+                   "",
+                   "without drafted; leave it out"},
+      NoEffectRule{{"serving.prefill.tensor", "serving.prefill.pipeline",
+                    "serving.prefill.attention_data", "serving.prefill.expert"},
+                   "serving.prefill.replicas",
+                   absent,
+                   "",
+                   "without serving.prefill.replicas; leave it out"},
+      NoEffectRule{{"serving.requests.swing"},
+                   "serving.requests.arrivals",
+                   is_not,
+                   "poisson",
+                   "without arrivals: poisson; leave it out"},
+      NoEffectRule{{"serving.autoscaling.target", "serving.autoscaling.start",
+                    "serving.autoscaling.interval"},
+                   "serving.autoscaling.least",
+                   absent,
+                   "",
+                   "without serving.autoscaling.least; leave it out"},
+      NoEffectRule{{"post_training.tool_wait"},
+                   "post_training.turns",
+                   is,
+                   "1",
+                   "with turns: 1; leave it out"}};
+  return rules;
 }
 
-void check_recompute(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("memory.recompute.granularity")) return;
-  const auto kind = values.choice<RecomputeKind>("memory.recompute.granularity");
-  const auto message = [&](std::string_view needed) {
-    return fmt::format("has no effect with granularity: {}; leave it out, or write granularity: {}",
-                       name_of(kind), needed);
-  };
-  if (kind != RecomputeKind::full)
-    refuse_unused(
-        values,
-        {"memory.recompute.method", "memory.recompute.layers", "memory.recompute.distribute_saved"},
-        message("full"), diagnostics);
-  if (kind != RecomputeKind::selective)
-    refuse_unused(values, {"memory.recompute.modules", "memory.recompute.every_second_matmul"},
-                  message("selective"), diagnostics);
+void check_no_effect(const FieldValues& values, Diagnostics& diagnostics) {
+  using enum NoEffectRule::While;
+  for (const NoEffectRule& rule : no_effect_rules()) {
+    const FieldValue* const other = values.find(rule.other);
+    if (other == nullptr
+            ? rule.holds != absent || values.was_refused(rule.other)
+            : rule.holds == absent || (other->text == rule.value) != (rule.holds == is))
+      continue;
+    const std::string said = other == nullptr ? "" : other->text;
+    for (const char* key : rule.keys)
+      if (is_said(values, key))
+        report(values, key, "has no effect " + fmt::format(fmt::runtime(rule.words), said),
+               diagnostics);
+  }
 }
 
 void check_schedule(const FieldValues& values, Diagnostics& diagnostics) {
@@ -70,9 +187,8 @@ void check_schedule(const FieldValues& values, Diagnostics& diagnostics) {
                        name_of(traits.in_one_chunk.value_or(default_schedule))),
            diagnostics);
   if (!chosen)
-    refuse_unused(values, {"parallel.microbatch_group"},
-                  fmt::format("has no effect with schedule: {}; leave it out", name_of(schedule)),
-                  diagnostics);
+    no_effect(values, {"parallel.microbatch_group"},
+              fmt::format("with schedule: {}", name_of(schedule)), diagnostics);
   const bool own = traits.placement == Placement::folded && chunks == traits.chunks;
   if (!chosen && !own && chunks > 1)
     report(values, "parallel.virtual_stages",
@@ -119,57 +235,6 @@ std::vector<BudgetLine> budget_of(const FieldValues& values) {
   return budget_keys().read(values).budget;
 }
 
-/// torch.nn.DataParallel has no options for what it moves, and nothing of it overlaps.
-void check_processes(const FieldValues& values, Diagnostics& diagnostics) {
-  // A sweep over `processes` may leave what only one of its values looks at.
-  if (!is_written(values, "parallel.processes"))
-    refuse_unused(values, {"parallel.gather"},
-                  "has no effect without processes: per-host; leave it out, or write that",
-                  diagnostics);
-  if (!values.has("parallel.processes") ||
-      values.choice<ProcessKind>("parallel.processes") != ProcessKind::per_host)
-    return;
-  refuse_unused(values, {"communication.bucket"},
-                "has no effect with parallel.processes: per-host, whose buffers are of 10 MiB; "
-                "leave it out, or write processes: per-gpu",
-                diagnostics);
-  refuse_unused(values, {"communication.overlap.gradients", "communication.overlap.parameters"},
-                "has no effect with parallel.processes: per-host, where nothing overlaps; leave it "
-                "out, or write processes: per-gpu",
-                diagnostics);
-}
-
-void check_projection(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("training.gradient_projection.kind")) return;
-  if (values.choice<ProjectionKind>("training.gradient_projection.kind") == ProjectionKind::none)
-    refuse_unused(values,
-                  {"training.gradient_projection.rank", "training.gradient_projection.gap",
-                   "training.gradient_projection.parts"},
-                  "has no effect without a projection; leave it out, or write kind: galore",
-                  diagnostics);
-}
-
-/// Keys that say something of others alone.
-void check_fine_tuning(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("fine_tuning.adapter")) return;
-  if (values.choice<AdapterKind>("fine_tuning.adapter") == AdapterKind::none)
-    refuse_unused(values,
-                  {"fine_tuning.rank", "fine_tuning.targets", "fine_tuning.expert_adapters",
-                   "fine_tuning.dropout"},
-                  "has no effect without adapters; leave it out, or write adapter: lora",
-                  diagnostics);
-  if (values.has("fine_tuning.frozen_format") &&
-      values.choice<FrozenFormat>("fine_tuning.frozen_format") == FrozenFormat::as_computed)
-    refuse_unused(values, {"fine_tuning.packed_experts"},
-                  "has no effect without packed weights; leave it out, or write frozen_format: nf4",
-                  diagnostics);
-  if (values.has("fine_tuning.objective") &&
-      values.choice<Objective>("fine_tuning.objective") != Objective::preference)
-    refuse_unused(values, {"fine_tuning.reference"},
-                  "has no effect without objective: preference; leave it out, or write that",
-                  diagnostics);
-}
-
 void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
   const bool mean = values.has("training.samples.mean");
   const bool listed = values.has("training.samples.lengths");
@@ -179,19 +244,10 @@ void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
   if (listed && values.find("training.samples.lengths")->integers.empty())
     report(values, "training.samples.lengths", "is empty; list lengths, or leave it out",
            diagnostics);
-  if (!mean)
-    refuse_unused(values, {"training.samples.deviation"}, "has no effect without mean; write mean",
-                  diagnostics);
-  if (!mean && !listed && !values.has_group("post_training"))
-    refuse_unused(values, {"training.samples.layout"},
-                  "has no effect without lengths; write mean and deviation, or lengths",
-                  diagnostics);
-}
-
-void check_images(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("training.images.per_sequence"))
-    refuse_unused(values, {"training.images.tokens"},
-                  "has no effect without per_sequence; write that", diagnostics);
+  const std::string layout = "training.samples.layout";
+  if (!mean && !listed && !values.has_group("post_training") && is_said(values, layout))
+    report(values, layout, "has no effect without lengths; write mean and deviation, or lengths",
+           diagnostics);
 }
 
 void check_routing(const FieldValues& values, Diagnostics& diagnostics) {
@@ -203,12 +259,7 @@ void check_routing(const FieldValues& values, Diagnostics& diagnostics) {
            "stands beside moe_routing, which says the same; write one of them", diagnostics);
   const auto number = [&](const char* key, ExpertSpread of) {
     const std::string path = fmt::format("training.moe_routing.{}", key);
-    if (said != of)
-      refuse_unused(
-          values, {path.c_str()},
-          fmt::format("has no effect without spread: {}; leave it out, or write that", name_of(of)),
-          diagnostics);
-    else if (!values.has(path))
+    if (said == of && !values.has(path))
       report(values, spread, fmt::format("needs {}; write it", path), diagnostics);
   };
   number("concentration", ExpertSpread::dirichlet);
@@ -229,31 +280,14 @@ void check_eight_bit_attention(const FieldValues& values, Diagnostics& diagnosti
     report(values, path, "has no effect with attention: unfused; leave it out", diagnostics);
 }
 
-void check_master_weights(const FieldValues& values, Diagnostics& diagnostics) {
-  if (!values.has("training.master_weights") ||
-      values.choice<MasterWeights>("training.master_weights") != MasterWeights::none)
-    return;
-  refuse_unused(values, {"training.optimizer_state.master"},
-                "has no effect with master_weights: none; leave one of them out", diagnostics);
-}
-
 void check_across_keys(const FieldValues& values, Diagnostics& diagnostics) {
-  check_master_weights(values, diagnostics);
+  check_no_effect(values, diagnostics);
   check_routing(values, diagnostics);
   check_eight_bit_attention(values, diagnostics);
-  check_projection(values, diagnostics);
-  check_fine_tuning(values, diagnostics);
   check_samples(values, diagnostics);
-  check_images(values, diagnostics);
-  check_recompute(values, diagnostics);
   check_schedule(values, diagnostics);
   check_budget(values, diagnostics);
   check_operations(values, diagnostics);
-  check_processes(values, diagnostics);
-  if (values.has("parallel.zero") && values.integer("parallel.zero") == 0)
-    refuse_unused(values, {"parallel.zero_group"},
-                  "has no effect with zero: 0; leave it out, or write zero: 1, 2 or 3",
-                  diagnostics);
   if (values.has("memory.fused_loss") && !values.boolean("memory.fused_loss") &&
       values.has("memory.fused_loss_engine") && values.boolean("memory.fused_loss_engine"))
     report(values, "memory.fused_loss_engine", "has no effect without fused_loss: true",

@@ -98,9 +98,6 @@ void check_operations(const FieldValues& values, Diagnostics& diagnostics) {
                    {"operations.restart", ("operations.recovery." + std::string(part)).c_str()},
                    diagnostics);
   at_most_one<2>(values, {"operations.price", "operations.owned.gpu"}, diagnostics);
-  if (!values.has("operations.data_loading.workers"))
-    no_effect(values, {"operations.data_loading.tokens_per_worker"},
-              "without operations.data_loading.workers", diagnostics);
   check_order(values, "operations.interruptions.curve", "gpus", diagnostics);
   check_order(values, "operations.interruptions.trace", "at", diagnostics);
   if (values.has("operations.prices_as_of") && !is_date(values.text("operations.prices_as_of")))

@@ -51,7 +51,6 @@ PostTrainingPlan post_training_of(const FieldValues& values, Diagnostics& diagno
   const PostTrainingPlan plan = post_training_keys().read(values);
   check_placement(values, plan, diagnostics);
   check_answers(values, diagnostics);
-  if (plan.turns == 1) no_effect(values, {"post_training.tool_wait"}, "with turns: 1", diagnostics);
   constexpr double most_answers = 1e7;
   if (plan.samples() > most_answers)
     report(values, "post_training.prompts",

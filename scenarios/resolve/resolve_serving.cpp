@@ -59,19 +59,11 @@ void check_speculation(const FieldValues& values, const ServingPlan& plan,
   if (plan.speculation.drafted > 0)
     need(values, "serving.speculation.acceptance", "write for example acceptance: 0.7",
          diagnostics);
-  else
-    no_effect(values, {"serving.speculation.acceptance", "serving.speculation.draft_share"},
-              "without drafted", diagnostics);
 }
 
 void check_times(const FieldValues& values, const ServingPlan& plan, Diagnostics& diagnostics) {
   if (plan.duration > Seconds{} && plan.warm_up >= plan.duration)
     report(values, "serving.warm_up", "must be shorter than serving.duration", diagnostics);
-  if (plan.prefill.replicas == 0)
-    no_effect(values,
-              {"serving.prefill.tensor", "serving.prefill.pipeline",
-               "serving.prefill.attention_data", "serving.prefill.expert"},
-              "without serving.prefill.replicas", diagnostics);
 }
 
 /// Rules of the newer keys, each where it is written.
@@ -84,19 +76,11 @@ void check_sessions(const FieldValues& values, const ServingPlan& plan, Diagnost
            "stands beside sessions, whose earlier turns are found by what replicas keep; leave it "
            "out",
            diagnostics);
-  if (plan.load.arrivals != ArrivalKind::poisson)
-    no_effect(values, {"serving.requests.swing"}, "without arrivals: poisson", diagnostics);
 }
 
 void check_autoscaling(const FieldValues& values, const ServingPlan& plan,
                        Diagnostics& diagnostics) {
-  if (!plan.autoscaling.on()) {
-    no_effect(
-        values,
-        {"serving.autoscaling.target", "serving.autoscaling.start", "serving.autoscaling.interval"},
-        "without serving.autoscaling.least", diagnostics);
-    return;
-  }
+  if (!plan.autoscaling.on()) return;
   need(values, "serving.autoscaling.target", "write for example target: 32", diagnostics);
   need(values, "serving.autoscaling.start", "write for example start: 3 min", diagnostics);
   if (plan.prefill.replicas > 0)
