@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new constant of a stack is a member of its struct in models/ and one line here.
+#include "models/inputs/plan_framework.hpp"
 #include "scenarios/catalog/band_table_file.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
@@ -240,9 +241,24 @@ const BoundTable<StackProfile>& stack_table() {
   static const BoundTable<StackProfile> table(
       "Stack profiles",
       joined_keys<StackProfile>(
-          {head_keys<StackProfile>(true), provenance_keys(&StackProfile::provenance), band_keys(),
-           kernel_time_keys(), exchange_time_keys(), more_time_keys(), parameter_memory_keys(),
-           activation_memory_keys(), buffer_memory_keys(), deviation_keys<StackProfile>()}));
+          {head_keys<StackProfile>(true),
+           {unbound<StackProfile>(
+               {.path = "framework",
+                .kind = FieldKind::choice,
+                .help = "The program that it is of, where that splits a model in fewer ways than "
+                        "others on the same kernels: `parallel.framework` of a scenario without "
+                        "one. transformers runs tensor and context ranks by accelerate.",
+                .example = "transformers",
+                .choices = choices_of<PlanFramework>()})},
+           provenance_keys(&StackProfile::provenance),
+           band_keys(),
+           kernel_time_keys(),
+           exchange_time_keys(),
+           more_time_keys(),
+           parameter_memory_keys(),
+           activation_memory_keys(),
+           buffer_memory_keys(),
+           deviation_keys<StackProfile>()}));
   return table;
 }
 

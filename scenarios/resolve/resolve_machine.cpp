@@ -18,12 +18,6 @@ constexpr auto dragonfly_path = "cluster.fabric.dragonfly";
 constexpr auto torus_path = "cluster.fabric.torus";
 constexpr auto irregular_path = "cluster.fabric.irregular";
 
-/// With a legal value; what was refused is reported already.
-bool is_written(const FieldValues& values, const std::string& path) {
-  const FieldValue* value = values.find(path);
-  return value && !value->is_default;
-}
-
 bool is_missing(const FieldValues& values, const std::string& path) {
   return !values.has(path) && !values.was_refused(path);
 }
@@ -107,7 +101,7 @@ void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
   const bool third = tiers && kind != FabricKind::single_switch && kind != FabricKind::leaf_spine;
   // A ratio of 1 says nothing, so that --set of another kind works on a file that has it.
   const auto refuse_unless = [&](bool read, const char* path) {
-    if (!read && is_written(values, path) && values.number(path) != 1.0)
+    if (!read && is_said(values, path) && values.number(path) != 1.0)
       report(values, path, fmt::format("has no effect with kind: {}; leave it out", name_of(kind)),
              diagnostics);
   };
@@ -171,7 +165,7 @@ void check_disturbance_keys(const FieldValues& values, const std::string& at,
       report(values, at, fmt::format("{} needs {}; write it beside target", name_of(kind), key),
              diagnostics);
   for (const std::string key : {"to", "factor", "jitter", "rate", "from", "lasts", "period"})
-    if (!reads(key) && is_written(values, path(key)))
+    if (!reads(key) && is_said(values, path(key)))
       report(values, path(key),
              fmt::format("has no effect with kind: {}; leave it out", name_of(kind)), diagnostics);
   if (kind == DisturbanceKind::straggler && is_missing(values, at + ".factor") &&

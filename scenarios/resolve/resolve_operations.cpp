@@ -24,8 +24,7 @@ void for_each(const FieldValues& values, const std::string& list, Read read) {
 }
 
 bool is_given(const FieldValues& values, const std::string& path) {
-  const FieldValue* value = values.find(path);
-  return (value && !value->is_default) || values.list_size(path) > 0;
+  return is_said(values, path) || values.list_size(path) > 0;
 }
 
 /// Reports every given path but the first: they answer the same question.

@@ -152,13 +152,13 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
   check_machine_keys(values, diagnostics);
 }
 
-/// Stacks of programs that split a model in fewer ways than others on the same kernels: where a
-/// scenario names no program, it is the stack's. Tensor and context ranks come by accelerate.
-void resolve_framework(const FieldValues& values, Job& job) {
-  constexpr std::string_view trainer = "hf-trainer";
-  if (values.has("parallel.framework") || job.stack.name != trainer) return;
-  const bool splits = job.parallel.tensor > 1 || job.parallel.context > 1;
-  job.parallel.framework = splits ? PlanFramework::accelerate : PlanFramework::transformers;
+/// Where a scenario names no program, it is the stack's.
+void resolve_framework(const FieldValues& values, const std::vector<ResolvedValue>& known,
+                       Job& job) {
+  if (values.has("parallel.framework")) return;
+  for (const ResolvedValue& value : known)
+    if (value.path == "stack.framework")
+      job.parallel.framework = *from_name<PlanFramework>(value.value);
 }
 
 namespace {
@@ -198,7 +198,7 @@ Cluster resolve_catalogs(const FieldValues& values, Job& job, CatalogContext& co
   resolve_cluster(values, job, context);
   if (const auto request = request_of(values, "stack"))
     if (auto stack = load_stack(*request, context)) job.stack = std::move(*stack);
-  resolve_framework(values, job);
+  resolve_framework(values, context.values, job);
   if (const auto request = request_of(values, "site"))
     if (auto site = load_site(*request, context)) job.site = std::move(*site);
   return split_generation(values, job.cluster, context.diagnostics);
@@ -230,6 +230,11 @@ void check_tower(const FieldValues& values, const Job& job, Diagnostics& diagnos
 }  // namespace
 
 void resolve_together(const FieldValues& values, Job& job, Diagnostics& diagnostics) {
+  // Of transformers tensor and context ranks come by accelerate.
+  PlanFramework& framework = job.parallel.framework;
+  if (!values.has("parallel.framework") && framework == PlanFramework::transformers &&
+      (job.parallel.tensor > 1 || job.parallel.context > 1))
+    framework = PlanFramework::accelerate;
   if (job.cluster.gpus() > 0 && values.has_group("training"))
     resolve_data_degree(values, job.cluster.gpus(), job.parallel, diagnostics);
   check_batch_ramp(values, job, diagnostics);

@@ -323,6 +323,7 @@ void ScenarioFamily::finish(const FieldValues& values, const Machine& machine,
   // catalog's.
   if (values.has("communication.transport")) job_.cluster = machine.job.cluster;
   resolve_own_keys(values, job_, diagnostics);
+  if (!values.has("parallel.framework")) job_.parallel.framework = machine.job.parallel.framework;
   refuse_trace(values, diagnostics);
   for (const Diagnostic& item : machine.problems.items()) diagnostics.add(item);
   resolve_together(values, job_, diagnostics);

@@ -147,6 +147,15 @@ TEST_CASE("scenario family: every member is what load_scenario makes of the same
                   legal);
     CHECK(legal > 4);
   }
+  SECTION("stacks that say which program runs the plan") {
+    check_members({{"stack", {"hf-trainer", "fsdp2"}},
+                   {"parallel.pipeline", {"1", "4"}},
+                   {"parallel.tensor", {"1", "8"}},
+                   {"parallel.framework", {"any", "transformers"}}},
+                  legal);
+    check_members({{"stack", {"hf-trainer", "fsdp2"}}, {"parallel.tensor", {"1", "8"}}}, legal);
+    CHECK(legal > 4);
+  }
   SECTION("groups with required keys, lists and prices") {
     check_members({{"operations.checkpoint", {"{every: 30 min}", "{mode: sync}", "{evry: 1 s}"}},
                    {"operations.price", {"2 USD/GPU-hour", "3 USD/GPU-hour"}},
