@@ -9,6 +9,8 @@ page=$root/docs/limits.md
 small=$root/scenarios/llama3-8b-8xh100.yaml
 dense=$root/scenarios/llama3.1-70b-1024xh100.yaml
 large=$root/scenarios/llama3.1-405b-16384xh100.yaml
+operated=$root/scenarios/llama3.1-405b-16384xh100-operations.yaml
+served=$root/scenarios/serving/llama3.1-70b-8xh100.yaml
 tuned=$root/scenarios/llama3.1-8b-sft-8xh100.yaml
 images=$root/scenarios/qwen3-vl-4b-sft-8xh100.yaml
 : >shown
@@ -44,7 +46,9 @@ shows 'scans of state-space mixers' 0 'chunked scans are extrapolated' \
   simulate "$small" --set model=nemotron-h-8b --set memory.recompute=none --full
 shows 'computed where `training.images` states images' 0 'a vision tower of' simulate "$images" --full
 stated 'come out 7 to 20 % too long'
-stated 'the time to page them over PCIe is warned of and not in the step'
+shows 'the time to page them over PCIe is warned of and not in the step' 4 'that the step time does not include' \
+  simulate "$tuned" --set memory.offload=paged --set cluster.gpus_per_host=1 --set parallel.zero=0 \
+  --set training.sequence=4096 --full
 
 # --- graphs, engines, networks --------------------------------------------------------------------
 shows 'watts over a step are drawn' 0 'FITS' simulate "$small" --power power.csv
@@ -64,11 +68,16 @@ shows 'a plan that cannot run is refused' 3 'infeasible' \
 # --- sizes --------------------------------------------------------------------------------------
 shows '4,000,000 passes' 2 'at most 4000000 can be laid out' \
   simulate "$large" --gantt gantt.svg --set training.global_batch=16777216
-stated '20,000,000 tasks over all replicas'
+shows '20,000,000 tasks over all replicas' 3 'at most 20000000 tasks can be' \
+  simulate "$large" --engine event --set simulation.unfold=true --set training.global_batch=131072
 stated '60,000,000 links crossed'
-stated '200,000 interruptions'
-stated '100,000,000 combinations'
-stated '20,000,000 requests'
+shows '200,000 interruptions' 3 'a run has more than 200,000 events' \
+  simulate "$operated" --set training.tokens='1000 T' \
+  --set operations.mean_time_between_interruptions='60 min' --full
+shows '100,000,000 combinations' 2 'at most 100,000,000 in 50,000 can be searched' \
+  plan "$small" --vary training.micro_batch="$(seq -s, 1 1000)" \
+  --vary training.global_batch="$(seq -s, 1 1000)" --vary parallel.data="$(seq -s, 1 200)"
+shows '20,000,000 requests' 2 'more than 20,000,000 requests' serve "$served" --set serving.duration='20000 h'
 stated '500,000 jobs that wait at a time'
 shows 'an all-to-all' 2 'no algorithm' \
   collective --op all_to_all --host dgx-h100 --hosts 8192 --sizes 1GiB
