@@ -153,33 +153,6 @@ class Turning {
   Json whole_;
 };
 
-/// Overrides, each left out in turn.
-void add_overrides(const Scenario& scenario, const Turning& turning,
-                   std::vector<std::string>& idle) {
-  const LoadOptions& options = scenario.source.options;
-  for (std::size_t at = 0; at < options.overrides.size(); ++at) {
-    const std::string& setting = options.overrides[at];
-    const std::string path = setting.substr(0, setting.find('='));
-    if (!is_input(path)) continue;
-    LoadOptions fewer = options;
-    fewer.overrides.erase(fewer.overrides.begin() + static_cast<std::ptrdiff_t>(at));
-    if (turning.is_idle(path, reread(scenario, scenario.source.text, fewer)))
-      idle.push_back(setting);
-  }
-}
-
-/// Keys of the file itself, each taken out in turn.
-void add_file_keys(const Scenario& scenario, const Turning& turning,
-                   std::vector<std::string>& idle) {
-  for (const ResolvedValue& value : scenario.values) {
-    if (!is_input(value.path) || !value.origin.starts_with(scenario.path + ":")) continue;
-    const TextEdit edit = remove_value(scenario.source.text, value.path);
-    if (edit.text &&
-        turning.is_idle(value.path, reread(scenario, *edit.text, scenario.source.options)))
-      idle.push_back(value.path + "=" + value.value);
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> idle_settings(const Report& report, AttentionFlops convention,
@@ -190,8 +163,23 @@ std::vector<std::string> idle_settings(const Report& report, AttentionFlops conv
   if (scenario.job.memory.recompute.kind == RecomputeKind::unknown) return idle;
   if (report.study && (report.study->stopped || !report.study->reasons.empty())) return idle;
   const Turning turning{report, convention, engine, stop};
-  add_overrides(scenario, turning, idle);
-  add_file_keys(scenario, turning, idle);
+  const auto& [text, folder, options] = scenario.source;
+  const auto ask = [&](const std::string& path, const std::string& setting, const std::string& less,
+                       const LoadOptions& fewer) {
+    if (turning.is_idle(path, reread(scenario, less, fewer))) idle.push_back(setting);
+  };
+  for (std::size_t at = 0; at < options.overrides.size(); ++at) {
+    const std::string& setting = options.overrides[at];
+    const std::string path = setting.substr(0, setting.find('='));
+    LoadOptions fewer = options;
+    fewer.overrides.erase(fewer.overrides.begin() + static_cast<std::ptrdiff_t>(at));
+    if (is_input(path)) ask(path, setting, text, fewer);
+  }
+  for (const ResolvedValue& value : scenario.values) {
+    if (!is_input(value.path) || !value.origin.starts_with(scenario.path + ":")) continue;
+    const TextEdit edit = remove_value(text, value.path);
+    if (edit.text) ask(value.path, value.path + "=" + value.value, *edit.text, options);
+  }
   return idle;
 }
 

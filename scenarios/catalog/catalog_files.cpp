@@ -2,6 +2,7 @@
 #include "scenarios/catalog/catalog_files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <system_error>
 
@@ -14,55 +15,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string_view data_folder(CatalogKind kind) {
-  switch (kind) {
-    case CatalogKind::models:
-      return "models/catalog";
-    case CatalogKind::devices:
-      return "topologies/catalog/devices";
-    case CatalogKind::hosts:
-      return "topologies/catalog/hosts";
-    case CatalogKind::links:
-      return "topologies/catalog/links";
-    case CatalogKind::fabrics:
-      return "topologies/catalog/fabrics";
-    case CatalogKind::device_profiles:
-      return "calibration/profiles/device";
-    case CatalogKind::stacks:
-      return "calibration/profiles/stack";
-    case CatalogKind::sites:
-      return "calibration/profiles/site";
-    case CatalogKind::engines:
-      return "calibration/profiles/engine";
-  }
-  return "";
-}
+/// Where a kind's entries lie, and what one of them is called.
+struct KindWords {
+  std::string_view folder;
+  std::string_view noun;
+  std::string_view layer;  ///< its folder in a folder of profiles; empty: it is of no profiles
+};
 
-/// What a kind's profiles are called in a folder of profiles; empty: it is of no profiles.
-std::string_view layer_folder(CatalogKind kind) {
-  switch (kind) {
-    case CatalogKind::device_profiles:
-      return "device";
-    case CatalogKind::stacks:
-      return "stack";
-    case CatalogKind::sites:
-      return "site";
-    case CatalogKind::engines:
-      return "engine";
-    case CatalogKind::models:
-    case CatalogKind::devices:
-    case CatalogKind::hosts:
-    case CatalogKind::links:
-    case CatalogKind::fabrics:
-      break;
-  }
-  return "";
+/// In the order of CatalogKind.
+constexpr std::array kind_words{
+    KindWords{"models/catalog", "model", ""},
+    KindWords{"topologies/catalog/devices", "device", ""},
+    KindWords{"topologies/catalog/hosts", "host", ""},
+    KindWords{"topologies/catalog/links", "link", ""},
+    KindWords{"topologies/catalog/fabrics", "fabric preset", ""},
+    KindWords{"calibration/profiles/device", "device profile", "device"},
+    KindWords{"calibration/profiles/stack", "stack", "stack"},
+    KindWords{"calibration/profiles/site", "site", "site"},
+    KindWords{"calibration/profiles/engine", "engine", "engine"}};
+static_assert(kind_words.size() == EnumNames<CatalogKind>::names.size());
+
+const KindWords& words_of(CatalogKind kind) {
+  return kind_words.at(static_cast<std::size_t>(kind));
 }
 
 /// Folders of a root that may hold entries of a kind, relative to it.
 std::vector<std::string> folders_of(CatalogKind kind, bool built_in) {
-  std::vector<std::string> folders{std::string(data_folder(kind)), std::string(name_of(kind))};
-  if (const std::string_view layer = layer_folder(kind); !built_in && !layer.empty())
+  std::vector<std::string> folders{std::string(words_of(kind).folder), std::string(name_of(kind))};
+  if (const std::string_view layer = words_of(kind).layer; !built_in && !layer.empty())
     folders.emplace_back(layer);
   return folders;
 }
@@ -137,29 +117,7 @@ std::vector<CatalogFile> files_in(CatalogKind kind, const fs::path& root, bool b
 
 }  // namespace
 
-std::string_view entry_noun(CatalogKind kind) {
-  switch (kind) {
-    case CatalogKind::models:
-      return "model";
-    case CatalogKind::devices:
-      return "device";
-    case CatalogKind::hosts:
-      return "host";
-    case CatalogKind::links:
-      return "link";
-    case CatalogKind::fabrics:
-      return "fabric preset";
-    case CatalogKind::device_profiles:
-      return "device profile";
-    case CatalogKind::stacks:
-      return "stack";
-    case CatalogKind::sites:
-      return "site";
-    case CatalogKind::engines:
-      return "engine";
-  }
-  return "entry";
-}
+std::string_view entry_noun(CatalogKind kind) { return words_of(kind).noun; }
 
 std::optional<CatalogFile> find_catalog_file(CatalogKind kind, const std::string& name,
                                              const std::vector<fs::path>& roots,
@@ -192,7 +150,7 @@ std::vector<std::string> own_profiles(const fs::path& folder) {
                                  CatalogKind::sites, CatalogKind::engines}) {
     std::vector<std::string> own;
     for (const CatalogFile& file : files_in(kind, folder, false, ""))
-      own.push_back(std::string(layer_folder(kind)) + "/" + file.name);
+      own.push_back(std::string(words_of(kind).layer) + "/" + file.name);
     std::sort(own.begin(), own.end());
     names.insert(names.end(), own.begin(), own.end());
   }

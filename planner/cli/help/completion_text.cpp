@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "planner/cli/command_tree.hpp"
 
@@ -36,22 +37,28 @@ std::vector<std::string> option_names(const TreeCommand& command) {
   return names;
 }
 
-/// The words, or the call, that offer values of an option in bash.
+/// What offers values of an option, by kind; of words, what stands before them.
+struct ValueOffer {
+  ValueKind kind;
+  const char* bash;
+  const char* fish;
+};
+constexpr std::array value_offers{
+    ValueOffer{ValueKind::none, "", ""},
+    ValueOffer{ValueKind::file, "_foretrain_files -f", " -r -F"},
+    ValueOffer{ValueKind::folder, "_foretrain_files -d", " -x -a '(__fish_complete_directories)'"},
+    ValueOffer{ValueKind::key, "_foretrain_keys", " -x -a '(__foretrain_keys)'"},
+    ValueOffer{ValueKind::word, "_foretrain_words ", " -x -a "},
+    ValueOffer{ValueKind::other, "", " -x"}};
+
+const ValueOffer& offer_of(ValueKind kind) {
+  return *std::find_if(value_offers.begin(), value_offers.end(),
+                       [&](const ValueOffer& offer) { return offer.kind == kind; });
+}
+
 std::string bash_values(const TreeOption& option) {
-  switch (option.kind) {
-    case ValueKind::word:
-      return "_foretrain_words " + quoted(joined_words(option.words));
-    case ValueKind::key:
-      return "_foretrain_keys";
-    case ValueKind::folder:
-      return "_foretrain_files -d";
-    case ValueKind::file:
-      return "_foretrain_files -f";
-    case ValueKind::none:
-    case ValueKind::other:
-      return "";
-  }
-  return "";
+  const std::string offer = offer_of(option.kind).bash;
+  return option.kind == ValueKind::word ? offer + quoted(joined_words(option.words)) : offer;
 }
 
 /// The case of a command and those of its own commands; `path` is empty for the program.
@@ -172,21 +179,8 @@ std::string fish_quoted(const std::string& text) {
 }
 
 std::string fish_value(const TreeOption& option) {
-  switch (option.kind) {
-    case ValueKind::word:
-      return " -x -a " + fish_quoted(joined_words(option.words));
-    case ValueKind::key:
-      return " -x -a '(__foretrain_keys)'";
-    case ValueKind::folder:
-      return " -x -a '(__fish_complete_directories)'";
-    case ValueKind::file:
-      return " -r -F";
-    case ValueKind::other:
-      return " -x";
-    case ValueKind::none:
-      return "";
-  }
-  return "";
+  const std::string offer = offer_of(option.kind).fish;
+  return option.kind == ValueKind::word ? offer + fish_quoted(joined_words(option.words)) : offer;
 }
 
 std::string fish_lines(const TreeCommand& command, const std::string& condition, bool program) {
