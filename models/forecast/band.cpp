@@ -2,6 +2,7 @@
 #include "models/forecast/band.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -261,35 +262,25 @@ std::string why_of(BandKind kind, const Job& job, const BandSides& fact) {
 }
 
 const char* narrower_by(BandKind kind) {
-  switch (kind) {
-    case BandKind::stack:
-    case BandKind::residual:
-      return "runs of this framework: foretrain calibrate fit";
-    case BandKind::device:
-      return "one run of this framework on this device";
-    case BandKind::site:
-    case BandKind::network:
-      return "nccl-tests on this cluster: foretrain calibrate run or import";
-    case BandKind::scale:
-      return "one run on more GPUs";
-    case BandKind::tensor:
-      return "one run with as many tensor ranks";
-    case BandKind::experts:
-      return "one run of this mixture of experts";
-    case BandKind::precision:
-      return "one run in this precision";
-    case BandKind::launch:
-      return "CUDA graphs, or one run on these hosts";
-    case BandKind::memory:
-      return "a plan that leaves more memory free";
-    case BandKind::exposed:
-      return "a profile of one run with this plan";
-    case BandKind::release:
-      return "one run of this release";
-    case BandKind::pooled:
-      break;
-  }
-  return "";
+  constexpr const char* framework = "runs of this framework: foretrain calibrate fit";
+  constexpr const char* links = "nccl-tests on this cluster: foretrain calibrate run or import";
+  // In the order of BandKind.
+  static constexpr std::array<const char*, band_kinds> ways{
+      "",
+      framework,
+      framework,
+      "one run of this framework on this device",
+      links,
+      links,
+      "one run on more GPUs",
+      "one run with as many tensor ranks",
+      "one run of this mixture of experts",
+      "one run in this precision",
+      "CUDA graphs, or one run on these hosts",
+      "a plan that leaves more memory free",
+      "a profile of one run with this plan",
+      "one run of this release"};
+  return ways.at(static_cast<std::size_t>(kind));
 }
 
 }  // namespace

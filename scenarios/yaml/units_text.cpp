@@ -286,37 +286,22 @@ const Unit* find_unit(std::string_view name, Dimension dimension) {
 }
 
 std::string_view dimension_name(Dimension dimension) {
-  switch (dimension) {
-    case Dimension::none:
-      return "number";
-    case Dimension::bytes:
-      return "size";
-    case Dimension::bandwidth:
-      return "bandwidth";
-    case Dimension::time:
-      return "time";
-    case Dimension::flop_rate:
-      return "FLOP rate";
-    case Dimension::power:
-      return "power";
-    case Dimension::energy:
-      return "amount of energy";
-    case Dimension::count:
-      return "count";
-    case Dimension::price:
-      return "price";
-    case Dimension::money:
-      return "amount of money";
-    case Dimension::spending:
-      return "spending rate";
-    case Dimension::energy_price:
-      return "price of energy";
-    case Dimension::carbon:
-      return "carbon intensity";
-    case Dimension::frequency:
-      return "rate";
-  }
-  return "number";
+  // In the order of Dimension.
+  static constexpr std::array<std::string_view, 14> names{"number",
+                                                          "size",
+                                                          "bandwidth",
+                                                          "time",
+                                                          "FLOP rate",
+                                                          "power",
+                                                          "amount of energy",
+                                                          "count",
+                                                          "price",
+                                                          "amount of money",
+                                                          "spending rate",
+                                                          "price of energy",
+                                                          "carbon intensity",
+                                                          "rate"};
+  return names.at(static_cast<std::size_t>(dimension));
 }
 
 Parsed<std::int64_t> parse_integer(std::string_view text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/commands.hpp"
 
+#include <array>
 #include <memory>
 
 #include "planner/cli/output_file.hpp"
@@ -17,27 +18,18 @@ struct LaunchExportOptions {
 };
 
 const char* help_of(ExportKind kind) {
-  switch (kind) {
-    case ExportKind::megatron:
-      return "A script of torchrun and Megatron-LM arguments";
-    case ExportKind::deepspeed:
-      return "A DeepSpeed configuration (JSON)";
-    case ExportKind::torchtitan:
-      return "A torchtitan configuration (TOML)";
-    case ExportKind::nanotron:
-      return "A nanotron configuration (YAML)";
-    case ExportKind::transformers:
-      return "Arguments of the Hugging Face Trainer and TRL (YAML)";
-    case ExportKind::axolotl:
-      return "An Axolotl configuration (YAML)";
-    case ExportKind::llamafactory:
-      return "A LLaMA-Factory configuration (YAML)";
-    case ExportKind::accelerate:
-      return "A configuration of accelerate launch (YAML)";
-    case ExportKind::sbatch:
-      return "A Slurm script of Megatron-LM with a time limit from the forecast";
-  }
-  return "";
+  // In the order of ExportKind.
+  static constexpr std::array<const char*, EnumNames<ExportKind>::names.size()> help{
+      "A script of torchrun and Megatron-LM arguments",
+      "A DeepSpeed configuration (JSON)",
+      "A torchtitan configuration (TOML)",
+      "A nanotron configuration (YAML)",
+      "Arguments of the Hugging Face Trainer and TRL (YAML)",
+      "An Axolotl configuration (YAML)",
+      "A LLaMA-Factory configuration (YAML)",
+      "A configuration of accelerate launch (YAML)",
+      "A Slurm script of Megatron-LM with a time limit from the forecast"};
+  return help.at(static_cast<std::size_t>(kind));
 }
 
 /// Says why the plan cannot run; a plan whose time is not modelled may well run, and is noted.
