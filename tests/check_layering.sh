@@ -36,7 +36,7 @@ find "${folders[@]}" -type f \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o
     rooms("scenarios", "yaml fields sections huggingface catalog resolve imports")
     rooms("sim", "flows simgrid step collectives lives queue serving")
     rooms("calibration", "records imports training_logs cases fit validate diagnosis")
-    rooms("planner", "text answer serving post_training study forecast network step explain search page edit mpi sweep exchange solve evidence constants own_runs diagnosis check cluster transfers cli")
+    rooms("planner", "text scene answer serving post_training study forecast network step explain search page edit mpi sweep exchange solve evidence constants own_runs diagnosis check cluster transfers cli")
     rooms("python", "module")
     rooms("gui", "looks process views panes window")
 

@@ -22,44 +22,24 @@ std::array<QColor, 8> series_of(const Theme& theme) {
   return series;
 }
 
-Theme light_theme() {
+Theme theme_on(ThemeKind kind) {
   Theme t;
-  t.kind = ThemeKind::light;
-  t.window = QColor{0xee, 0xf1, 0xf5};
-  t.surface = QColor{0xff, 0xff, 0xff};
-  t.raised = QColor{0xf6, 0xf8, 0xfa};
-  t.hover = QColor{0xe7, 0xec, 0xf2};
-  t.border = QColor{0xd5, 0xdb, 0xe3};
-  t.grid = QColor{0xe6, 0xea, 0xef};
-  t.text = QColor{0x1b, 0x22, 0x2c};
-  t.muted = QColor{0x5a, 0x66, 0x75};
-  t.accent = QColor{0x0b, 0x62, 0xa8};
-  t.on_accent = QColor{0xff, 0xff, 0xff};
-  t.good = QColor{0x00, 0x7a, 0x5a};
-  t.caution = QColor{0x9a, 0x62, 0x00};
-  t.bad = QColor{0xb5, 0x3a, 0x00};
-  t.idle = QColor{0xdd, 0xe2, 0xe8};
-  t.series = series_of(t);
-  return t;
-}
-
-Theme dark_theme() {
-  Theme t;
-  t.kind = ThemeKind::dark;
-  t.window = QColor{0x12, 0x16, 0x1c};
-  t.surface = QColor{0x1a, 0x20, 0x28};
-  t.raised = QColor{0x24, 0x2c, 0x36};
-  t.hover = QColor{0x2e, 0x38, 0x44};
-  t.border = QColor{0x34, 0x3f, 0x4c};
-  t.grid = QColor{0x2a, 0x33, 0x3e};
-  t.text = QColor{0xe8, 0xec, 0xf1};
-  t.muted = QColor{0xa0, 0xac, 0xba};
-  t.accent = QColor{0x5a, 0xb4, 0xf0};
-  t.on_accent = QColor{0x0b, 0x14, 0x1d};
-  t.good = QColor{0x3f, 0xc8, 0x9c};
-  t.caution = QColor{0xf0, 0xb4, 0x3c};
-  t.bad = QColor{0xff, 0x8a, 0x55};
-  t.idle = QColor{0x2b, 0x34, 0x3f};
+  t.kind = kind;
+  const auto ink = [&](Ink of) { return colour_of(t, look_of(of).paint); };
+  t.window = ink(Ink::window);
+  t.surface = ink(Ink::surface);
+  t.raised = ink(Ink::raised);
+  t.hover = ink(Ink::hover);
+  t.border = ink(Ink::border);
+  t.grid = ink(Ink::grid);
+  t.text = ink(Ink::text);
+  t.muted = ink(Ink::muted);
+  t.accent = ink(Ink::accent);
+  t.on_accent = t.dark() ? t.window : t.surface;
+  t.good = ink(Ink::good);
+  t.caution = ink(Ink::caution);
+  t.bad = ink(Ink::bad);
+  t.idle = ink(Ink::idle);
   t.series = series_of(t);
   return t;
 }
@@ -181,8 +161,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 }  // namespace
 
 const Theme& theme_of(ThemeKind kind) {
-  static const Theme light = light_theme();
-  static const Theme dark = dark_theme();
+  static const Theme light = theme_on(ThemeKind::light);
+  static const Theme dark = theme_on(ThemeKind::dark);
   return kind == ThemeKind::dark ? dark : light;
 }
 

@@ -3,32 +3,18 @@
 
 #include <QString>
 
-#include "planner/text/format.hpp"
+#include "planner/scene/number_units.hpp"
 
 namespace foretrain::gui {
 
-enum class ByteUnits { binary, decimal };                   ///< GiB or GB
-enum class TimeUnits { automatic, seconds, milliseconds };  ///< of steps and their parts
+using Units = NumberUnits;
 
-/// How numbers with a choice of unit are shown. The default is what `foretrain` prints.
-struct Units {
-  ByteUnits bytes = ByteUnits::binary;
-  TimeUnits time = TimeUnits::automatic;
-
-  friend bool operator==(const Units&, const Units&) = default;
-};
-
-/// "62.1 GiB" or "66.7 GB".
-[[nodiscard]] QString size_label(Bytes value, const Units& units);
-/// Step-scale time: "8.31 s", "8,310 ms".
-[[nodiscard]] QString time_label(Seconds value, const Units& units);
-
-/// A unit for an axis whose largest value is given: its name, and how many base units it has.
-struct AxisUnit {
-  QString name;
-  double size = 1.0;
-};
-[[nodiscard]] AxisUnit size_axis(Bytes largest, const Units& units);
-[[nodiscard]] AxisUnit time_axis(Seconds largest, const Units& units);
+/// bytes_text() and seconds_text() for widgets.
+[[nodiscard]] inline QString size_label(Bytes value, const Units& units) {
+  return QString::fromStdString(bytes_text(value, units));
+}
+[[nodiscard]] inline QString time_label(Seconds value, const Units& units) {
+  return QString::fromStdString(seconds_text(value, units));
+}
 
 }  // namespace foretrain::gui

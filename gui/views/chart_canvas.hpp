@@ -5,8 +5,10 @@
 #include <QPainter>
 #include <QRectF>
 #include <QString>
+#include <QStringList>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gui/looks/theme.hpp"
@@ -28,6 +30,12 @@ struct DrawnLabel {
 
 [[nodiscard]] inline QString to_text(const std::string& text) {
   return QString::fromStdString(text);
+}
+
+[[nodiscard]] inline QStringList to_list(const std::vector<std::string>& texts) {
+  QStringList list;
+  for (const std::string& text : texts) list << to_text(text);
+  return list;
 }
 
 /// The colour between two.
@@ -53,6 +61,7 @@ class Canvas {
   /// Turned to run upwards, its middle at `centre`.
   QRectF upright(QPointF centre, const QString& text, const TextStyle& style);
 
+  void remember(DrawnLabel label) { labels_.push_back(std::move(label)); }
   void line(QPointF from, QPointF to, const QColor& ink, double width = 1.0,
             Qt::PenStyle style = Qt::SolidLine);
   void box(const QRectF& area, const QColor& paint, double radius = 0.0);

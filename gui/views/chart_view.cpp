@@ -6,6 +6,7 @@
 #include <QPainter>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace foretrain::gui {
@@ -126,6 +127,42 @@ void ChartView::pick(const ChartMark& mark) {
   Q_EMIT selected(mark.selection);
 }
 
+std::optional<Scene> ChartView::scene(const SceneSpace& /*space*/) { return std::nullopt; }
+
+void ChartView::draw(Canvas& /*canvas*/, const QRectF& /*area*/) {}
+
+void ChartView::paint_picture(Canvas& canvas) {
+  if (!std::exchange(only_hovered_, false) || !scene_)
+    scene_ = scene({static_cast<double>(width()), static_cast<double>(height()), &window_metrics(),
+                    units(), selection_});
+  if (scene_) {
+    area_ = to_rect(scene_->chart);
+    paint_scene(canvas, *scene_);
+    for (const SceneMark& mark : scene_->marks)
+      marks_.push_back({to_rect(mark.area), to_text(mark.title), to_list(mark.lines), mark.target});
+    return paint_over(canvas);
+  }
+  draw_headline(canvas, inside(QRectF{rect()}));
+  area_ = space();
+  if (area_.height() > 60.0 && area_.width() > 120.0) draw(canvas, area_);
+}
+
+/// What is picked or under the pointer stands out from the rest of a scene.
+void ChartView::paint_over(Canvas& canvas) const {
+  QPainter& painter = canvas.painter();
+  const auto over = [&](const ChartMark& mark, const QColor& ink, double opacity) {
+    painter.setPen(QPen{ink, 1.5});
+    painter.setBrush(veiled(ink, opacity));
+    painter.drawRoundedRect(mark.area, 3.0, 3.0);
+    painter.setBrush(Qt::NoBrush);
+  };
+  for (const ChartMark& mark : marks_)
+    if (mark.selection.kind != Selection::Kind::none && mark.selection == selection_)
+      over(mark, theme().accent, 0.12);
+  if (hovered_ >= 0 && hovered_ < static_cast<int>(marks_.size()))
+    over(marks_[static_cast<std::size_t>(hovered_)], theme().muted, 0.10);
+}
+
 void ChartView::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter{this};
   painter.setRenderHint(QPainter::Antialiasing);
@@ -137,12 +174,11 @@ void ChartView::paintEvent(QPaintEvent* /*event*/) {
   const QString why = missing();
   if (!why.isEmpty()) {
     area_ = QRectF{};
+    scene_.reset();
     draw_message(canvas, why);
     return;
   }
-  draw_headline(canvas, inside(QRectF{rect()}));
-  area_ = space();
-  if (area_.height() > 60.0 && area_.width() > 120.0) draw(canvas, area_);
+  paint_picture(canvas);
 }
 
 QRectF ChartView::space() const {
@@ -186,9 +222,18 @@ void ChartView::draw_message(Canvas& canvas, const QString& text) {
 }
 
 int ChartView::mark_at(QPointF point) const {
-  for (std::size_t i = marks_.size(); i-- > 0;)
-    if (marks_[i].area.contains(point)) return static_cast<int>(i);
-  return -1;
+  int found = -1;
+  std::pair<double, double> least;
+  for (std::size_t i = marks_.size(); i-- > 0;) {
+    const QRectF& area = marks_[i].area;
+    if (!area.contains(point)) continue;
+    const std::pair size{std::round(area.width() * area.height()),
+                         QLineF{area.center(), point}.length()};
+    if (found >= 0 && size >= least) continue;
+    found = static_cast<int>(i);
+    least = size;
+  }
+  return found;
 }
 
 void ChartView::hover(int mark, QPointF point) {
@@ -198,10 +243,11 @@ void ChartView::hover(int mark, QPointF point) {
                       marks_[static_cast<std::size_t>(mark)].selection.kind != Selection::Kind::none
                   ? Qt::PointingHandCursor
                   : Qt::ArrowCursor);
+    only_hovered_ = scene_.has_value();
     update();
   }
   if (mark < 0) return tip_->hide();
-  const ChartMark& over = marks_[static_cast<std::size_t>(mark)];
+  const ChartMark over = told(marks_[static_cast<std::size_t>(mark)]);
   tip_->show_at(point, over.title, over.lines, theme());
 }
 

@@ -5,9 +5,11 @@
 #include <QString>
 #include <QStringList>
 
+#include <optional>
 #include <vector>
 
 #include "gui/views/chart_canvas.hpp"
+#include "gui/views/scene_painter.hpp"
 #include "gui/views/tip_box.hpp"
 #include "gui/views/view.hpp"
 
@@ -54,15 +56,20 @@ class ChartView : public View {
  protected:
   /// Why there is nothing to draw, or empty. The default asks for a step forecast.
   [[nodiscard]] virtual QString missing() const;
-  [[nodiscard]] virtual ChartHeadline headline() const = 0;
-  /// Draws into `area` and adds marks. Called only while missing() is empty.
-  virtual void draw(Canvas& canvas, const QRectF& area) = 0;
+  /// The whole picture; nothing: headline() and draw() make it. Called only while missing() is
+  /// empty.
+  [[nodiscard]] virtual std::optional<Scene> scene(const SceneSpace& space);
+  [[nodiscard]] virtual ChartHeadline headline() const { return {}; }
+  /// Draws into `area` and adds marks.
+  virtual void draw(Canvas& canvas, const QRectF& area);
   /// A new study has come.
   virtual void renew() {}
   /// Whether renew() is put off while the view is hidden: for what takes a while to make.
   [[nodiscard]] virtual bool waits_to_be_shown() const { return false; }
   /// The study has not been looked at yet, as nobody can see the view.
   [[nodiscard]] bool waiting() const { return waiting_; }
+  /// What the pointer is told of a mark, for what takes a while to say of all.
+  [[nodiscard]] virtual ChartMark told(const ChartMark& mark) const { return mark; }
   /// A mark was clicked. The default emits selected() with what it selects.
   virtual void pick(const ChartMark& mark);
 
@@ -83,11 +90,14 @@ class ChartView : public View {
   void showEvent(QShowEvent* event) override;
   /// Where draw() draws: without margins and headline.
   [[nodiscard]] QRectF space() const;
-  /// The topmost mark there, or -1.
+  /// The smallest mark there, of equal ones the nearest, then the topmost; or -1.
   [[nodiscard]] int mark_at(QPointF point) const;
 
  private:
   void hover(int mark, QPointF point);
+  /// Marks and labels of the picture as they are now.
+  void paint_picture(Canvas& canvas);
+  void paint_over(Canvas& canvas) const;
   void draw_headline(Canvas& canvas, const QRectF& area);
   void draw_message(Canvas& canvas, const QString& text);
 
@@ -96,6 +106,8 @@ class ChartView : public View {
   std::vector<DrawnLabel> labels_;
   std::vector<ChartMark> marks_;
   QRectF area_;
+  std::optional<Scene> scene_;  ///< as painted last
+  bool only_hovered_ = false;   ///< since then
   int hovered_ = -1;
   bool waiting_ = false;
   TipBox* tip_;

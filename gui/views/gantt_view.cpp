@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "gui/views/chart_scale.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/text/ticks.hpp"
@@ -145,7 +144,7 @@ void GanttView::place_canvas() {
 void GanttView::draw(Canvas& canvas, const QRectF& area) {
   const QRectF lanes = canvas_->geometry();
   const auto [from, to] = canvas_->visible();
-  const AxisUnit unit = time_axis(to, units());
+  const AxisUnit unit = seconds_axis(to, units());
   const int most = std::max(2, static_cast<int>(lanes.width() / 110.0));
   const double top = area.top();
   for (const double tick : round_ticks(from.value() / unit.size, to.value() / unit.size, most)) {
@@ -153,7 +152,7 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
     if (x < lanes.left() - 0.5 || x > lanes.right() + 0.5) continue;
     canvas.line({std::round(x) + 0.5, lanes.top() - 5.0}, {std::round(x) + 0.5, lanes.top()},
                 theme().muted);
-    const QString text = QString::number(tick, 'g', 8) + u" "_s + unit.name;
+    const QString text = QString::number(tick, 'g', 8) + u" "_s + to_text(unit.name);
     const double half = text_width(text, small_font()) / 2.0;
     canvas.text({std::clamp(x, lanes.left() + half, area.right() - half), top},
                 Qt::AlignHCenter | Qt::AlignTop, text, {small_font(), theme().muted});
@@ -178,8 +177,7 @@ void GanttView::draw(Canvas& canvas, const QRectF& area) {
 void GanttView::select(const Selection& selection) {
   ChartView::select(selection);
   canvas_->set_picked(selection.stage, selection.task);
-  canvas_->set_bubbles_lit(selection.kind == Selection::Kind::part &&
-                           selection.part == u"bubble"_s);
+  canvas_->set_bubbles_lit(selection.kind == Selection::Kind::part && selection.name == "bubble");
 }
 
 void GanttView::point(const GanttHit& hit, QPointF at) {

@@ -305,9 +305,8 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
     draw_value(canvas, frame, number);
     mark.lines << metric_name() + u"\t"_s + value_text(*cell.metrics.front());
     mark.selection.kind = Selection::Kind::plan;
-    for (const std::string& one :
-         map_settings(asked_for_->report->scenario, map_->question, column, row))
-      mark.selection.settings << to_text(one);
+    mark.selection.settings =
+        map_settings(asked_for_->report->scenario, map_->question, column, row);
   } else {
     draw_refusal(canvas, area, to_text(cell.rule));
     mark.lines << to_text(std::string{name_of(cell.status)}) + u"\t"_s + to_text(cell.rule);
@@ -324,7 +323,7 @@ void MapView::draw_cell(Canvas& canvas, const Frame& frame, std::size_t number) 
 void MapView::pick(const ChartMark& mark) {
   ChartView::pick(mark);
   if (mark.selection.kind == Selection::Kind::plan)
-    Q_EMIT settings_wanted(mark.selection.settings, mark.title);
+    Q_EMIT settings_wanted(to_list(mark.selection.settings), mark.title);
 }
 
 void MapView::place_choosers() {

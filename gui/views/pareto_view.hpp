@@ -3,7 +3,6 @@
 
 #include <memory>
 
-#include "gui/views/chart_axis.hpp"
 #include "gui/views/computed_view.hpp"
 #include "planner/search/plan_cloud.hpp"
 
@@ -22,45 +21,31 @@ class ParetoView : public ComputedView {
   [[nodiscard]] QString csv() const override;
   /// What the last search found; null before.
   [[nodiscard]] const PlanCloud* cloud() const { return cloud_.get(); }
-  /// Where a point of the cloud is drawn.
-  [[nodiscard]] QPointF place_of(const CloudPoint& point) const;
 
   Q_SLOT void stop();
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] ChartHeadline headline() const override;
-  void draw(Canvas& canvas, const QRectF& area) override;
+  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override;
+  [[nodiscard]] ChartMark told(const ChartMark& mark) const override;
+  void pick(const ChartMark& mark) override;
   void renew() override;
   void restyle() override;
   void computed() override;
   void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
 
  private:
   void start();
   /// Called on the thread of the search.
   void post_progress(std::uint64_t serial, std::int64_t done, std::int64_t all);
   void place_button();
-  [[nodiscard]] QRectF plot(const QRectF& area) const;
-  void fit_scales(const QRectF& plot);
-  void draw_points(Canvas& canvas) const;
-  void draw_front(Canvas& canvas) const;
-  void draw_own(Canvas& canvas, PointLabels& labels) const;
-  [[nodiscard]] const CloudPoint* point_at(QPointF at) const;
-  [[nodiscard]] std::vector<LegendEntry> legend() const;
-  [[nodiscard]] QColor paint_of(int tensor) const;
 
   QPushButton* stop_button_;
   StudyPointer searched_;  ///< what cloud_ or the running search belongs to
   std::shared_ptr<const PlanCloud> cloud_;
   QString progress_;
   bool stopped_ = false;
-  AxisScale x_;  ///< bytes
-  AxisScale y_;  ///< seconds
-  const CloudPoint* over_ = nullptr;
 };
 
 }  // namespace foretrain::gui

@@ -7,7 +7,6 @@
 #include "gui/views/course_view.hpp"
 #include "gui/views/gantt_view.hpp"
 #include "gui/views/map_view.hpp"
-#include "gui/views/memory_view.hpp"
 #include "gui/views/pareto_view.hpp"
 #include "gui/views/scaling_view.hpp"
 #include "gui/views/scatter_view.hpp"
@@ -38,7 +37,7 @@ bool ViewEntry::has(const Study& study) const {
 const std::vector<ViewEntry>& view_registry() {
   static const std::vector<ViewEntry> entries{
       {"memory", "Memory", "Device memory of every stage, row by row, under the line of the device",
-       made<MemoryView>},
+       make_memory_view},
       {"waterfall", "Where time goes", "What lies between the peak of the devices and the step",
        make_waterfall_view},
       {"gantt", "Pipeline", "The step on a time axis: passes, exchanges and bubbles of every stage",

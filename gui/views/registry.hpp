@@ -26,7 +26,8 @@ struct ViewEntry {
 /// main window; the others are tabs.
 [[nodiscard]] const std::vector<ViewEntry>& view_registry();
 
-// Views that nobody else needs the classes of, each in the file of its name.
+// Views that nobody else needs the classes of.
+View* make_memory_view(QWidget* parent);
 View* make_roofline_view(QWidget* parent);
 View* make_tornado_view(QWidget* parent);
 View* make_waterfall_view(QWidget* parent);

@@ -6,28 +6,17 @@
 #include <QStringList>
 #include <QWidget>
 
-#include <cstdint>
-#include <memory>
-
 #include "gui/looks/theme.hpp"
 #include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
+#include "planner/scene/scene.hpp"
 
 namespace foretrain::gui {
 
-/// What is picked in one view and shown in all others.
-struct Selection {
-  enum class Kind { none, stage, task, link, part, plan };
-
-  Kind kind = Kind::none;
-  int stage = -1;          ///< pipeline stage, also of a task
-  std::int64_t task = -1;  ///< id in Study::path->graph
-  QString link;            ///< name in Prediction::links
-  QString part;            ///< key of the waterfall or category of memory, e.g. "bubble"
-  QStringList settings;    ///< of a plan, as for --set, e.g. "parallel.tensor=4"
-
-  friend bool operator==(const Selection&, const Selection&) = default;
-};
+/// What is picked in one view and shown in all others: a task by its id in Study::path->graph, a
+/// link by its name in Prediction::links, a part by its key of the waterfall or its category of
+/// memory.
+using Selection = SceneTarget;
 
 /// One picture of a study. Draws itself with theme() and units() only, and holds no numbers of its
 /// own; everything that takes long runs on a thread of the view's own.
@@ -74,4 +63,4 @@ class View : public QWidget {
 
 }  // namespace foretrain::gui
 
-Q_DECLARE_METATYPE(foretrain::gui::Selection)
+Q_DECLARE_METATYPE(foretrain::SceneTarget)

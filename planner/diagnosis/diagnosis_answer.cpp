@@ -144,8 +144,10 @@ AnswerHead diagnosis_head(const DiagnosisReport& report) {
 Answer diagnosis_answer(const DiagnosisReport& report) {
   const Diagnosis& diagnosis = report.diagnosis;
   Answer answer{diagnosis_head(report)};
-  answer.add({"What the run did",
-              {course_facts(report), AnswerPicture{series_svg(report), "Step times of the run"}}});
+  AnswerSection course{"What the run did", {course_facts(report)}};
+  if (const auto chart = series_chart(report, picture_space({}, 760.0, 260.0)))
+    course.blocks.emplace_back(AnswerPicture{scene_svg(*chart), "Step times of the run"});
+  answer.add(std::move(course));
   answer.add("Step: from forecast to measurement", waterfall_table(diagnosis.waterfall));
   answer.add(wall_title(diagnosis), waterfall_table(diagnosis.wall_waterfall));
   answer.add("Log and scenario differ: the log is of another run",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/evidence/accuracy.hpp"
+#include "planner/scene/scene.hpp"
 
 #include <algorithm>
 #include <array>
@@ -251,7 +252,8 @@ Answer accuracy_answer(const std::vector<LeftOutError>& lines, const AccuracyFil
       "expect of runs that no profile has seen. band: measurements inside their P10 to P90. *: by "
       "the shipped profiles, which were fitted on these runs, too."});
   answer.add("Errors by what was left out",
-             AnswerPicture{accuracy_svg(lines), "Errors by axis and kind of run"},
+             AnswerPicture{scene_svg(left_out_chart(lines, picture_space({}, 980.0))),
+                           "Errors by axis and kind of run"},
              AnswerPlace::pages);
   return answer;
 }

@@ -11,6 +11,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// Errors of the step times of one fold and group (or of all folds of an axis and group), predicted
 /// by profiles that were fitted without that fold, and by the shipped ones. Shares, not percent.
 struct LeftOutError {
@@ -66,7 +69,7 @@ struct AccuracyFilter {
 /// Median of the sizes of their errors. @pre not empty
 [[nodiscard]] double median_error(const std::vector<const RecordCheck*>& checks);
 /// Errors by axis and kind of run, folds beside their total, what the shipped profiles reach and
-/// what is aimed at, as an SVG document.
-[[nodiscard]] std::string accuracy_svg(const std::vector<LeftOutError>& lines);
+/// what is aimed at; as high as its rows are.
+[[nodiscard]] Scene left_out_chart(const std::vector<LeftOutError>& lines, const SceneSpace& space);
 
 }  // namespace foretrain

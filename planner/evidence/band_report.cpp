@@ -9,8 +9,8 @@
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/forecast/report_csv.hpp"
+#include "planner/scene/scene_parts.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/svg_text.hpp"
 #include "scenarios/catalog/band_table_file.hpp"
 
 namespace foretrain {
@@ -75,31 +75,6 @@ AnswerHead bands_head(const BandCheck& check) {
   return head;
 }
 
-// Pixels.
-constexpr double reliability_left = 70.0;
-constexpr double reliability_top = 64.0;
-constexpr double reliability_side = 420.0;
-
-double place(double share) { return reliability_left + reliability_side * share; }
-double height(double share) { return reliability_top + reliability_side * (1.0 - share); }
-
-std::string reliability_axes() {
-  std::string svg;
-  for (int percent = 0; percent <= 100; percent += 20) {
-    const double share = 0.01 * percent;
-    const char* const style = "stroke=\"#d4d4d4\"";
-    svg += line_svg(place(share), height(0.0), place(share), height(1.0), style);
-    svg += line_svg(place(0.0), height(share), place(1.0), height(share), style);
-    svg += svg_label(place(share), height(0.0) + 18.0, "middle", std::to_string(percent));
-    svg += svg_label(place(0.0) - 8.0, height(share) + 4.0, "end", std::to_string(percent));
-  }
-  svg += svg_label(place(0.5), height(0.0) + 42.0, "middle", "nominal coverage, percent",
-                   " font-size=\"13\"");
-  return svg + svg_label(20.0, height(0.5), "middle", "measurements inside, percent",
-                         fmt::format(" font-size=\"13\" transform=\"rotate(-90 20 {:.1f})\"",
-                                     height(0.5)));
-}
-
 }  // namespace
 
 BandReport band_report(const LeftOut& left_out) {
@@ -126,7 +101,8 @@ Answer band_answer(const BandReport& report) {
   answer.add(widths_section(report));
   answer.add(scores_section(report.check));
   answer.add("Nominal against observed coverage",
-             AnswerPicture{reliability_svg(report), "Nominal against observed coverage"},
+             AnswerPicture{scene_svg(reliability_chart(report, picture_space({}, 540.0, 580.0))),
+                           "Nominal against observed coverage"},
              AnswerPlace::pages);
   return answer;
 }
@@ -160,29 +136,31 @@ std::string band_cases_csv(const LeftOut& left_out) {
   return csv;
 }
 
-std::string reliability_svg(const BandReport& report) {
-  std::string svg = svg_start(reliability_left + reliability_side + 40.0,
-                              reliability_top + reliability_side + 64.0);
-  svg += svg_label(reliability_left, 26.0, "start", "Bands of runs left out of the fit",
-                   " font-size=\"17\" font-weight=\"bold\"");
-  svg += svg_label(reliability_left, 48.0, "start",
-                   fmt::format("{} forecasts, widths fitted without the run's family",
-                               with_thousands(report.check.all.cases)),
-                   " font-size=\"13\"");
-  svg += reliability_axes();
-  svg += line_svg(place(0.0), height(0.0), place(1.0), height(1.0),
-                  "stroke=\"#222222\" stroke-dasharray=\"7 4\"");
-  std::pair<double, double> before{0.0, 0.0};
-  std::string marks;
-  for (const auto& point : report.check.reliability) {
-    svg += line_svg(place(before.first), height(before.second), place(point.first),
-                    height(point.second), "stroke=\"#0072b2\" stroke-width=\"1.5\"");
-    marks += mark_svg(MarkShape::circle, place(point.first), height(point.second), 9.0,
-                      fmt::format("nominal {:.0f} %: {:.1f} % inside", 100.0 * point.first,
-                                  100.0 * point.second));
-    before = point;
+Scene reliability_chart(const BandReport& report, const SceneSpace& space) {
+  Scene scene{space};
+  const SceneArea area =
+      scene.headline({"Bands of runs left out of the fit",
+                      fmt::format("{} forecasts, widths fitted without the run's family",
+                                  with_thousands(report.check.all.cases))});
+  const SceneArea plot = plot_inside(scene, area, "100");
+  const AxisScale x{0.0, 100.0, plot.left, plot.right()};
+  const AxisScale y{0.0, 100.0, plot.bottom(), plot.top};
+  add_x_axis(scene, plot, even_axis(x, 5), "nominal coverage, percent");
+  add_y_axis(scene, plot, even_axis(y, 5), "measurements inside, percent");
+  scene.line({x.at(0.0), y.at(0.0)}, {x.at(100.0), y.at(100.0)}, Ink::text, 1.0, true);
+  ScenePath curve{{{x.at(0.0), y.at(0.0)}}, std::nullopt, SceneColour{palette::blue}, 1.5};
+  for (const auto& [nominal, held] : report.check.reliability)
+    curve.points.push_back({x.at(100.0 * nominal), y.at(100.0 * held)});
+  scene.add(curve);
+  for (std::size_t i = 0; i < report.check.reliability.size(); ++i) {
+    const auto& [nominal, held] = report.check.reliability[i];
+    const ScenePoint at = curve.points[i + 1];
+    scene.add(SceneDot{at, 4.5, palette::blue});
+    scene.marks.push_back(
+        {{at.x - 5.0, at.y - 5.0, 10.0, 10.0},
+         fmt::format("nominal {:.0f} %: {:.1f} % inside", 100.0 * nominal, 100.0 * held)});
   }
-  return svg + "<g fill=\"#0072b2\">\n" + marks + "</g>\n</svg>\n";
+  return scene;
 }
 
 }  // namespace foretrain

@@ -15,6 +15,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 // What `validate` studies beside its check, and how it is told.
 
 /// A line per kind of choice and one per pair: measured and forecast change of the step time.
@@ -90,7 +93,7 @@ struct BandReport {
 /// Every forecast left out as a line: axis, fold, family, run, ln(measured / predicted), and how
 /// often each kind of width counts, downwards and upwards.
 [[nodiscard]] std::string band_cases_csv(const LeftOut& left_out);
-/// Share of the measurements that bands of a nominal coverage hold, as an SVG document.
-[[nodiscard]] std::string reliability_svg(const BandReport& report);
+/// Share of the measurements that bands of a nominal coverage hold.
+[[nodiscard]] Scene reliability_chart(const BandReport& report, const SceneSpace& space);
 
 }  // namespace foretrain

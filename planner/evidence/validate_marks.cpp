@@ -7,7 +7,6 @@
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/svg_text.hpp"
 
 namespace foretrain {
 
@@ -28,44 +27,17 @@ std::vector<const RecordCheck*> compared_steps(const Validation& validation) {
   return checks;
 }
 
-std::string mark_svg(MarkShape shape, double x, double y, double size, const std::string& tip) {
-  const double half = size / 2.0;
-  std::string name = "path";
-  std::string where;
-  switch (shape) {
-    case MarkShape::circle:
-      name = "circle";
-      where = fmt::format("cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"", x, y, half);
-      break;
-    case MarkShape::diamond:
-      where =
-          fmt::format("d=\"M{0:.1f} {1:.1f}l{2:.1f} {2:.1f}l-{2:.1f} {2:.1f}l-{2:.1f} -{2:.1f}z\"",
-                      x, y - 1.2 * half, 1.2 * half);
-      break;
-    case MarkShape::triangle:
-      where = fmt::format("d=\"M{:.1f} {:.1f}l{:.1f} {:.1f}h-{:.1f}z\"", x, y - 1.15 * half,
-                          1.1 * half, 1.9 * half, 2.2 * half);
-      break;
-    case MarkShape::square:
-      name = "rect";
-      where = fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", x - half,
-                          y - half, size, size);
-      break;
-  }
-  const std::string start = "<" + name + " " + where;
-  if (tip.empty()) return start + "/>\n";
-  return start + "><title>" + xml_text(tip) + "</title></" + name + ">\n";
-}
-
-std::string mark_tip(const RecordCheck& check) {
-  return fmt::format("{}: {} measured, {} predicted, {} %", check.id,
-                     seconds_text(Seconds{check.measured}), seconds_text(Seconds{check.predicted}),
-                     signed_percent_text(check.error(), 1));
-}
-
-std::string line_svg(double x1, double y1, double x2, double y2, const char* style) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
-                     x2, y2, style);
+void add_record(Scene& scene, const RecordCheck& check, const SceneDot& dot) {
+  const NumberUnits& units = scene.space.units;
+  scene.add(dot);
+  const double reach = dot.radius + 1.0;
+  scene.marks.push_back(
+      {{dot.at.x - reach, dot.at.y - reach, 2.0 * reach, 2.0 * reach},
+       check.id,
+       {"measured\t" + seconds_text(Seconds{check.measured}, units),
+        "predicted\t" + seconds_text(Seconds{check.predicted}, units),
+        "error\t" + signed_percent_text(check.error(), 1) + " %", "source\t" + check.source,
+        "group\t" + (check.group.empty() ? "other" : check.group)}});
 }
 
 std::string percent_figure(double share, int decimals) {

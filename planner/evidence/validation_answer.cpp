@@ -10,6 +10,7 @@
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/evidence/validate_pictures.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -285,12 +286,12 @@ AnswerFacts files_of(const Validation& validation) {
 
 void add_pictures(const Validation& validation, Answer& answer) {
   if (!has_step_times(validation)) return;
-  answer.add(
-      {"Step times, drawn",
-       {AnswerPicture{validation_scatter_svg(validation), "Predicted against measured step times"},
-        AnswerPicture{validation_residuals_svg(validation),
-                      "Errors of step times by source and kind of run"}},
-       AnswerPlace::pages});
+  answer.add({"Step times, drawn",
+              {AnswerPicture{scene_svg(scatter_chart(validation, picture_space({}, 1100.0, 800.0))),
+                             "Predicted against measured step times"},
+               AnswerPicture{scene_svg(residuals_chart(validation, picture_space({}, 1160.0))),
+                             "Errors of step times by source and kind of run"}},
+              AnswerPlace::pages});
 }
 
 }  // namespace

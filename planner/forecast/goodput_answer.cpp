@@ -8,6 +8,7 @@
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -148,8 +149,10 @@ Answer goodput_answer(const GoodputStudy& study, const std::string& source) {
   answer.add("Other checkpoint intervals", interval_table(study));
   if (!study.states.empty()) answer.add("Steps with parts out, as played", state_table(study));
   answer.add("One simulated run", life_table(study), AnswerPlace::terminal);
-  answer.add("One simulated run", AnswerPicture{goodput_svg(study), "One simulated run"},
-             AnswerPlace::pages);
+  answer.add(
+      "One simulated run",
+      AnswerPicture{scene_svg(life_chart(study, picture_space({}, 1200.0))), "One simulated run"},
+      AnswerPlace::pages);
   return answer;
 }
 

@@ -13,6 +13,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// Goodput with another time between checkpoints.
 struct IntervalRow {
   std::string name;  ///< "as given", "Young", "Daly", "best", "half of the best", ...
@@ -64,9 +67,6 @@ struct GoodputOptions {
 [[nodiscard]] Answer goodput_answer(const GoodputStudy& study, const std::string& source = {});
 /// Schema goodput/1.
 [[nodiscard]] std::string goodput_json(const GoodputStudy& study);
-/// The example's run as a picture: one row per week (or more for long runs), stops by kind, work
-/// that was lost, spells of stragglers. @pre study.model
-[[nodiscard]] std::string goodput_svg(const GoodputStudy& study);
 
 /// A row of the picture and of the text chart.
 struct LifeRow {
@@ -78,5 +78,9 @@ struct LifeRow {
 };
 /// Equal stretches that cover the life: weeks, or as many weeks as keep it to sixty rows.
 [[nodiscard]] std::vector<LifeRow> life_rows(const RunTrial& life);
+
+/// One simulated run, week by week: steps, stops, lost work, stragglers; as high as its rows are.
+/// @pre study.model
+[[nodiscard]] Scene life_chart(const GoodputStudy& study, const SceneSpace& space);
 
 }  // namespace foretrain

@@ -9,6 +9,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// Power of one step over time, every millisecond or more often.
 [[nodiscard]] PowerCourse step_power(const Job& job, const StepPath& path);
 
@@ -22,7 +25,8 @@ std::optional<GpuCourse> add_power(const Job& job, const StepPath* played, Predi
 /// many hosts a rack has.
 [[nodiscard]] std::string power_csv(const PowerCourse& course);
 
-/// One GPU and the site over the step, as a picture.
-[[nodiscard]] std::string power_svg(const PowerCourse& course, const std::string& name);
+/// Watts of one GPU, of the first host and of all at the meter over the step.
+/// @pre course has a sample
+[[nodiscard]] Scene power_chart(const PowerCourse& course, const SceneSpace& space);
 
 }  // namespace foretrain

@@ -11,6 +11,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// The sentences at the top of the text and Markdown reports, {label, text}; the last word on
 /// units, rounding and wording, so that both reports say the same.
 using SummaryLines = std::vector<std::pair<std::string, std::string>>;
@@ -57,5 +60,11 @@ struct StageGroup {
 [[nodiscard]] std::vector<StageGroup> stage_groups(const MemoryForecast& memory);
 /// The stage that needs most. @pre at least one stage
 [[nodiscard]] const StageMemory& heaviest_stage(const MemoryForecast& memory);
+
+/// Device memory of every pipeline stage as a stack of its categories, under the lines of what a
+/// process can get and of what the device has; beside it the sizes of the picked stage, of the
+/// heaviest where none is. @pre memory has a stage
+[[nodiscard]] Scene memory_chart(const MemoryForecast& memory, const SceneSpace& space);
+[[nodiscard]] std::string memory_csv(const MemoryForecast& memory);
 
 }  // namespace foretrain

@@ -98,12 +98,11 @@ std::string cell_html(const AnswerCell& cell, const char* look) {
 
 /// What a colour of a picture is called on a page, which has it on either ground.
 std::string_view property_of(std::string_view hex) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> grounds{
-      {{"#222222", "--ink"},
-       {"#dddddd", "--grid"},
-       {"#eceef1", "--idle"},
-       {"#ffffff", "--ground"}}};
-  for (const auto& [colour, name] : grounds)
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> others{
+      {{"#222222", "ink"}, {"#dddddd", "grid"}, {"#eceef1", "idle"}}};
+  for (const InkLook& look : inks)
+    if (hex == look.paint.light) return look.property;
+  for (const auto& [colour, name] : others)
     if (hex == colour) return name;
   return "";
 }
@@ -128,7 +127,7 @@ std::string picture_html(const AnswerPicture& picture) {
         drawing[at] == '#' && at > 0 && (drawing[at - 1] == '"' || drawing[at - 1] == '\'');
     const std::string_view hex = drawing.substr(at, 7);
     if (const std::string_view name = colour ? property_of(hex) : ""; !name.empty()) {
-      themed += fmt::format("var({})", name);
+      themed += fmt::format("var(--{})", name);
       at += hex.size();
     } else if (colour && std::any_of(palette::all.begin(), palette::all.end(),
                                      [&](const Paint& paint) { return hex == paint.light; })) {

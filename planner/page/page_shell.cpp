@@ -69,6 +69,7 @@ std::string palette_style() {
   for (std::size_t i = 0; i < names.size(); ++i) add(names[i], series_paints[i]);
   // Of pictures, which name a colour by what it is on a light ground.
   for (const Paint& paint : palette::all) add(std::string("ink-") + (paint.light + 1), paint);
+  for (const InkLook& look : inks) add(look.property, look.paint);
   std::size_t task = 0;
   for (const TaskLook& look : task_looks) add(fmt::format("task-{}", task++), look.paint);
   return fmt::format(":root{{{}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{}}}}}\n",
@@ -93,7 +94,8 @@ std::string limits_html(const PageShell& shell) {
 }  // namespace
 
 std::string shell_html(const PageShell& shell) {
-  const std::string style = std::string(page_style()) + palette_style();
+  // Paper has colours of its own, which come last.
+  const std::string style = palette_style().append(page_style());
   const bool scripted = !shell.data.empty();
   const std::string script_rule =
       scripted ? fmt::format(" script-src '{}';", policy_hash(page_script())) : "";

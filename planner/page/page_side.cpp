@@ -12,6 +12,7 @@
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/step_power.hpp"
 #include "planner/page/internal/page_parts.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/step/step_losses.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 
@@ -96,11 +97,11 @@ SideWords side_words(const PageSide& side) {
     part = &words.after;
   }
   if (side.path && side.report.prediction.power)
-    words.after.add(
-        "Power over the step",
-        AnswerPicture{power_svg(step_power(scenario.job, *side.path), scenario.job.name),
-                      "Power of a GPU, a host and all at the meter over one step"},
-        AnswerPlace::pages);
+    words.after.add("Power over the step",
+                    AnswerPicture{scene_svg(power_chart(step_power(scenario.job, *side.path),
+                                                        picture_space({}, 900.0, 600.0))),
+                                  "Power of a GPU, a host and all at the meter over one step"},
+                    AnswerPlace::pages);
   add_assumptions(scenario, words.after);
   return words;
 }

@@ -9,6 +9,7 @@
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/search/search_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
@@ -298,6 +299,10 @@ AnswerTable alternatives_table(const Plans& plans) {
   return table;
 }
 
+void add_chart(Answer& answer, const std::string& title, const std::optional<Scene>& chart) {
+  if (chart) answer.add(title, AnswerPicture{scene_svg(*chart), title}, AnswerPlace::pages);
+}
+
 }  // namespace
 
 Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& source) {
@@ -321,7 +326,7 @@ Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& s
     answer.add(plans_section(fmt::format("Best {} by {}, forecast by the critical path{}",
                                          plans.size(), name_of(report.options.by), fabric),
                              plans));
-    answer.add(plans_picture(report));
+    add_chart(answer, "Step time against memory", plans_chart(report, picture_space({})));
     const std::size_t drawn = bars == PlanBars::all ? plans.size() : 1;
     for (std::size_t i = 0; i < drawn; ++i) {
       answer.add(fmt::format("Plan {}", i + 1), AnswerCode{sets_text(plans[i].settings)});
@@ -335,7 +340,8 @@ Answer plan_answer(const PlanReport& report, PlanBars bars, const std::string& s
   if (!report.pareto.empty())
     answer.add(plans_section("Pareto front: no plan beats these in both time and cost, closed form",
                              report.pareto));
-  answer.add(machines_picture(report.pareto));
+  add_chart(answer, "Machines: time against GPU-hours",
+            machines_chart(report.pareto, picture_space({})));
   answer.add("Space", space_facts(report));
   answer.add("Rejected, by the first rule broken", rejected_table(report.result));
   return answer;

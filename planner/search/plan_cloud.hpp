@@ -12,6 +12,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// One plan that can run, for pictures of all of them.
 struct CloudPoint {
   std::int64_t index = 0;  ///< place in the space
@@ -44,5 +47,9 @@ struct PlanCloud {
 [[nodiscard]] std::vector<std::string> cloud_settings(const Scenario& scenario,
                                                       const PlanCloud& cloud,
                                                       const CloudPoint& point);
+
+/// Plans by memory and step time, the tensor degree as colour; the line joins those that nothing
+/// beats in both. A mark's target has the index of its point as task. @pre there is a point
+[[nodiscard]] Scene plan_cloud_chart(const PlanCloud& cloud, const SceneSpace& space);
 
 }  // namespace foretrain

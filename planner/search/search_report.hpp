@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@
 #include "planner/search/plan_report.hpp"
 
 namespace foretrain {
+
+struct Scene;
+struct SceneSpace;
 
 /// Whose waterfall is drawn with bars and told with its settings.
 enum class PlanBars { winner, all };
@@ -18,13 +22,14 @@ enum class PlanBars { winner, all };
 /// @param source what stands behind a command's name to read the scenario again
 [[nodiscard]] Answer plan_answer(const PlanReport& report, PlanBars bars = PlanBars::winner,
                                  const std::string& source = {});
-/// Plans by memory and step time, machines by GPU-hours and days, as pictures; nothing for less
-/// than two.
-[[nodiscard]] AnswerSection plans_picture(const PlanReport& report);
-[[nodiscard]] AnswerSection machines_picture(const std::vector<Finalist>& pareto);
 /// Schema plan/1: planner/README.md, "Output".
 [[nodiscard]] std::string plan_json(const PlanReport& report);
 /// RFC 4180: one row per plan of the table.
 [[nodiscard]] std::string plan_csv(const PlanReport& report);
+
+/// Plans by memory and step time, machines by GPU-hours and days; nothing for less than two.
+[[nodiscard]] std::optional<Scene> plans_chart(const PlanReport& report, const SceneSpace& space);
+[[nodiscard]] std::optional<Scene> machines_chart(const std::vector<Finalist>& pareto,
+                                                  const SceneSpace& space);
 
 }  // namespace foretrain

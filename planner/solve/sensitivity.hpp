@@ -11,6 +11,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// What a tornado ranks by. Per token trained, so that batches compare.
 enum class SensitivityMetric { time, cost };
 FORETRAIN_ENUM_NAMES(SensitivityMetric, {SensitivityMetric::time, "time"},
@@ -64,6 +67,10 @@ struct Sensitivity {
 [[nodiscard]] Answer sensitivity_answer(const Sensitivity& result);
 /// Schema sensitivity/1: planner/README.md, "Output".
 [[nodiscard]] std::string sensitivity_json(const Sensitivity& result);
-[[nodiscard]] std::string sensitivity_svg(const Sensitivity& result);
+
+/// What moving one input at a time down and up does to time or cost, the largest first.
+/// @pre result has a lever
+[[nodiscard]] Scene tornado_chart(const Sensitivity& result, const SceneSpace& space);
+[[nodiscard]] std::string tornado_csv(const Sensitivity& result);
 
 }  // namespace foretrain

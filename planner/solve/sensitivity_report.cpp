@@ -7,21 +7,12 @@
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
-#include "planner/text/svg_text.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
-// Pixels of the picture.
-constexpr double label_width = 210.0;
-constexpr double half_width = 220.0;
-constexpr double number_width = 70.0;
-constexpr double row_height = 26.0;
-constexpr double top = 70.0;
 constexpr double too_small_to_show = 5e-5;
-constexpr const char* colour_low = "#4c78a8";
-constexpr const char* colour_high = "#e4853b";
 
 std::string change_text(double share) {
   if (std::abs(share) < too_small_to_show) return "0.00 %";
@@ -71,14 +62,6 @@ Json point_tree(const SensitivityPoint& point) {
           {"per_sequence_s", number_or_null(point.per_sequence.value())},
           {"run_s", number_or_null(point.run ? std::optional(point.run->value()) : std::nullopt)},
           {"price_usd", number_or_null(point.price_usd)}};
-}
-
-std::string svg_bar(double change, double scale, double y, double offset, const char* colour) {
-  const double length = scale > 0.0 ? std::abs(change) / scale * half_width : 0.0;
-  const double middle = label_width + number_width + half_width;
-  return fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
-      change < 0.0 ? middle - length : middle, y + offset, length, row_height / 2.0 - 4.0, colour);
 }
 
 AnswerHead sensitivity_head(const Sensitivity& result) {
@@ -138,48 +121,6 @@ std::string sensitivity_json(const Sensitivity& result) {
                {"base", point_tree(result.base)},
                {"levers", std::move(levers)},
                {"unmoved", std::move(unmoved)}});
-}
-
-std::string sensitivity_svg(const Sensitivity& result) {
-  const double scale = widest(result);
-  const double middle = label_width + number_width + half_width;
-  const double width = middle + half_width + number_width + 20.0;
-  const double height = top + row_height * static_cast<double>(result.levers.size()) + 40.0;
-  std::string svg = svg_start(width, height);
-  svg += svg_label(16.0, 24.0, "start",
-                   fmt::format("{}: {} when an input moves by {}", result.name,
-                               name_of(result.metric), percent_text(result.by)),
-                   " font-size=\"15\" font-weight=\"bold\"");
-  svg += svg_label(16.0, 46.0, "start", "as it is: " + base_text(result));
-  double y = top;
-  for (const SensitivityLever& lever : result.levers) {
-    svg += fmt::format(
-        "<g><title>{}</title>\n",
-        xml_text(fmt::format("{}: {} and {}", lever.label, change_text(lever.low_change),
-                             change_text(lever.high_change))));
-    svg += svg_label(label_width - 6.0, y + row_height / 2.0 + 4.0, "end", lever.label);
-    svg += svg_bar(lever.low_change, scale, y, 3.0, colour_low);
-    svg += svg_bar(lever.high_change, scale, y, row_height / 2.0, colour_high);
-    svg += "</g>\n";
-    const double least = std::min({lever.low_change, lever.high_change, 0.0});
-    const double most = std::max({lever.low_change, lever.high_change, 0.0});
-    const auto x = [&](double change) {
-      return middle + (scale > 0.0 ? change / scale * half_width : 0.0);
-    };
-    const double line = y + row_height / 2.0 + 4.0;
-    if (least < 0.0) svg += svg_label(x(least) - 5.0, line, "end", change_text(least));
-    if (most > 0.0) svg += svg_label(x(most) + 5.0, line, "start", change_text(most));
-    y += row_height;
-  }
-  svg += fmt::format(
-      "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#222222\"/>\n",
-      middle, top, y);
-  svg += svg_label(middle - 8.0, y + 20.0, "end", fmt::format("input -{:.0f} %", 100.0 * result.by),
-                   fmt::format(" fill=\"{}\"", colour_low));
-  svg +=
-      svg_label(middle + 8.0, y + 20.0, "start", fmt::format("input +{:.0f} %", 100.0 * result.by),
-                fmt::format(" fill=\"{}\"", colour_high));
-  return svg + "</svg>\n";
 }
 
 }  // namespace foretrain

@@ -10,6 +10,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// One kind of kernel of a step on one GPU.
 struct RooflineKernel {
   std::string name;
@@ -48,5 +51,11 @@ struct Roofline {
 /// Recomputed runs count as runs.
 /// @pre broken_rules(job) and not_modelled(job) are empty
 [[nodiscard]] Roofline roofline(const Job& job);
+
+/// Kernels under the roofs of the device: rate against FLOPs per byte, both logarithmic, a point as
+/// large as the kernel's share of the time; beside it a list of all. @pre there is a kernel
+[[nodiscard]] Scene roofline_chart(const Roofline& roofline, const std::string& device,
+                                   const SceneSpace& space);
+[[nodiscard]] std::string roofline_csv(const Roofline& roofline);
 
 }  // namespace foretrain

@@ -10,6 +10,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// A setting that makes one loss smaller, forecast with the closed form.
 struct Lever {
   std::vector<std::string> settings;  ///< as for --set
@@ -53,5 +56,11 @@ struct StepLosses {
 [[nodiscard]] AnswerSection step_losses_section(const StepLosses& losses);
 /// Schema step-losses/1: planner/README.md, "Output".
 [[nodiscard]] std::string step_losses_json(const StepLosses& losses);
+
+/// From the model's FLOPs at peak rate to the step: a bar per loss, each beginning where the one
+/// above it ends. @pre report.prediction has a step, perhaps of a plan that does not fit, and FLOPs
+[[nodiscard]] Scene waterfall_chart(const Report& report, const StepLosses* losses,
+                                    const SceneSpace& space);
+[[nodiscard]] std::string waterfall_csv(const Report& report);
 
 }  // namespace foretrain

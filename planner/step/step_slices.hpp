@@ -12,6 +12,9 @@
 
 namespace foretrain {
 
+struct Scene;
+struct SceneSpace;
+
 /// One task on a time axis.
 struct StepSlice {
   Seconds from;
@@ -48,5 +51,10 @@ struct StepRow {
 /// the report's own
 [[nodiscard]] MemoryCourse stage_memory_course(const Report& report, const StepPath& path,
                                                int stage);
+
+/// Device memory of one stage over the step, category by category, the most within each pixel.
+/// @pre course has two points
+[[nodiscard]] Scene course_chart(const MemoryCourse& course, Bytes usable, const SceneSpace& space);
+[[nodiscard]] std::string course_csv(const MemoryCourse& course);
 
 }  // namespace foretrain

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <string_view>
 
 namespace foretrain {
 
@@ -10,6 +12,10 @@ struct Paint {
   const char* light;     ///< pictures, pages and windows on a light ground: "#rrggbb"
   const char* dark;      ///< pages and windows on a dark ground
   const char* terminal;  ///< ANSI 256-colour number
+
+  friend constexpr bool operator==(const Paint& a, const Paint& b) {
+    return std::string_view(a.light) == b.light && std::string_view(a.dark) == b.dark;
+  }
 };
 
 /// The colours of everything that is drawn: window, page, SVG and terminal take them from here.
@@ -39,6 +45,47 @@ inline constexpr std::array<Paint, 16> all{blue,   orange, green, vermilion, sky
                                            yellow, grey,   steel, sand,      mint, violet,
                                            brown,  slate,  ink,   silver};
 }  // namespace palette
+
+/// What a colour says, on either ground.
+enum class Ink {
+  text,     ///< contrast to surface above 7:1
+  muted,    ///< labels, axes; above 4.5:1
+  grid,     ///< of charts; quieter than border
+  border,   ///< hairlines around surfaces
+  window,   ///< behind everything
+  surface,  ///< cards, charts, panes
+  raised,   ///< buttons, inputs, headers, tips
+  hover,    ///< under the pointer
+  accent,   ///< selection, links, primary buttons
+  good,     ///< fits
+  caution,  ///< fits barely, warnings
+  bad,      ///< does not fit, errors
+  idle      ///< bubbles and idle time
+};
+
+struct InkLook {
+  Ink ink;
+  const char* property;  ///< of style sheets, without its dashes
+  Paint paint;
+};
+/// In the order of Ink.
+inline constexpr std::array<InkLook, 13> inks{
+    {{Ink::text, "ink", {"#1b222c", "#e8ecf1", "252"}},
+     {Ink::muted, "soft", {"#5a6675", "#a0acba", "246"}},
+     {Ink::grid, "grid", {"#e6eaef", "#2a333e", "238"}},
+     {Ink::border, "line", {"#d5dbe3", "#343f4c", "240"}},
+     {Ink::window, "window", {"#eef1f5", "#12161c", "233"}},
+     {Ink::surface, "ground", {"#ffffff", "#1a2028", "234"}},
+     {Ink::raised, "panel", {"#f6f8fa", "#242c36", "235"}},
+     {Ink::hover, "hover", {"#e7ecf2", "#2e3844", "236"}},
+     {Ink::accent, "link", {"#0b62a8", "#5ab4f0", "75"}},
+     {Ink::good, "good", {"#007a5a", "#3fc89c", "36"}},
+     {Ink::caution, "caution", {"#8a5800", "#f0b43c", "214"}},
+     {Ink::bad, "bad", {"#b53a00", "#ff8a55", "209"}},
+     {Ink::idle, "idle", {"#dde2e8", "#2b343f", "238"}}}};
+[[nodiscard]] constexpr const InkLook& look_of(Ink ink) {
+  return inks[static_cast<std::size_t>(ink)];
+}
 
 /// The eight that stand for no category: curves, groups, marks.
 inline constexpr std::array<Paint, 8> series_paints{

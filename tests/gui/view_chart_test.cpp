@@ -2,10 +2,10 @@
 #include <catch2/catch.hpp>
 
 #include "gui/views/answer_view.hpp"
-#include "gui/views/chart_scale.hpp"
 #include "gui/views/gantt_rows.hpp"
-#include "gui/views/memory_view.hpp"
 #include "gui/views/registry.hpp"
+#include "planner/answer/memory_part.hpp"
+#include "planner/scene/scene_parts.hpp"
 #include "planner/text/task_looks.hpp"
 #include "planner/text/ticks.hpp"
 #include "tests/gui/view_fixture.hpp"
@@ -30,7 +30,7 @@ TEST_CASE("views: categories have the colours of the palette, as on the page", "
       return QString::fromLatin1(theme.dark() ? of.dark : of.light);
     };
     for (const MemoryPart& look : memory_parts())
-      CHECK(memory_colour(theme, look).name() == paint(look.paint));
+      CHECK(colour_of(theme, look.paint).name() == paint(look.paint));
     for (const TaskLook& look : task_looks)
       CHECK(slice_colour(theme, look.role, 0, 1).name() == paint(look.paint));
     for (std::size_t i = 0; i < theme.series.size(); ++i)

@@ -65,7 +65,7 @@ TEST_CASE("selection: the bubble of the waterfall lights the idle time of the pi
   const int before = idle_pixels();
   const auto& marks = dynamic_cast<const ChartView&>(*waterfall).marks();
   const auto bubble = std::find_if(marks.begin(), marks.end(), [](const ChartMark& mark) {
-    return mark.selection.part == QStringLiteral("bubble");
+    return mark.selection.name == "bubble";
   });
   REQUIRE(bubble != marks.end());
   fixtures::click(*waterfall, bubble->area.center());
@@ -101,7 +101,7 @@ TEST_CASE("selection: arrows and Enter pick what a click picks", "[gui][views]")
     QApplication::sendEvent(view.get(), &event);
   }
   CHECK(picked.kind == Selection::Kind::part);
-  CHECK(picked.part == QStringLiteral("kernels"));
+  CHECK(picked.name == "kernels");
 }
 
 TEST_CASE("selection: the same selection twice does not draw or tell again", "[gui][views]") {

@@ -44,7 +44,12 @@ TEST_CASE("plans: thousands of points are drawn, and a click on one wants its se
   WARN("thousands of plans: drawn in " << timer.elapsed() << " ms");
   Wanted wanted;
   listen(plans, wanted);
-  fixtures::click(plans, plans.place_of(plans.cloud()->points.front()));
+  const auto fastest =
+      std::find_if(plans.marks().begin(), plans.marks().end(), [](const ChartMark& mark) {
+        return mark.selection.kind == Selection::Kind::plan && mark.selection.task == 0;
+      });
+  REQUIRE(fastest != plans.marks().end());
+  fixtures::click(plans, fastest->area.center());
   REQUIRE_FALSE(wanted.settings.isEmpty());
   CHECK(wanted.settings.filter(QStringLiteral("parallel.tensor=")).size() == 1);
   CHECK(wanted.why.startsWith(QStringLiteral("plan of ")));
@@ -81,7 +86,7 @@ TEST_CASE("sweep: a click on a cell wants its combination, axes can be chosen", 
     return mark.selection.kind == Selection::Kind::plan;
   });
   REQUIRE(cell != map.marks().end());
-  const QStringList settings = cell->selection.settings;
+  const QStringList settings = to_list(cell->selection.settings);
   fixtures::click(map, cell->area.center());
   CHECK(wanted.settings == settings);
   CHECK(wanted.settings.filter(QStringLiteral("memory.recompute=")).size() == 1);
@@ -109,9 +114,8 @@ TEST_CASE("memory over time: follows the picked stage, and peaks where the forec
 TEST_CASE("accuracy: every compared step time of the shipped records is a point", "[gui][views]") {
   const auto view = shown(QStringLiteral("scatter"), study("llama3-8b-8xh100"), {1280, 800});
   auto& scatter = dynamic_cast<ScatterView&>(*view);
-  CHECK(scatter.points() > 1500);
   static_cast<void>(fixtures::picture(scatter));
-  CHECK(scatter.marks().size() == scatter.points());
+  CHECK(scatter.marks().size() > 1500);
   CHECK(scatter.marks().front().lines.size() == 5);
   // The error to expect comes first: of sources that the profiles were not fitted on.
   CHECK(scatter.labels().front().text.startsWith(QStringLiteral("Sources left out of the fit")));

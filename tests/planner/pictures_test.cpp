@@ -11,13 +11,13 @@
 
 #include "planner/answer/memory_part.hpp"
 #include "planner/answer/step_part.hpp"
-#include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/network/fabric_picture.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/page/report_page.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/search/plan_cloud.hpp"
 #include "planner/step/roofline.hpp"
 #include "planner/step/step_play.hpp"
@@ -263,7 +263,7 @@ TEST_CASE("palette: every part of the step has a colour", "[planner][palette]") 
 }
 
 TEST_CASE("palette: a category has one colour in SVG, page and terminal", "[planner][palette]") {
-  const std::string svg = memory_svg(*report().prediction.memory, "example");
+  const std::string svg = scene_svg(memory_chart(*report().prediction.memory, {}));
   const std::string text =
       block_text(memory_section(*report().prediction.memory, StageOrder::pipeline).blocks.front(),
                  {100, true, true});

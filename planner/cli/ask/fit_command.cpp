@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -11,9 +12,9 @@
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/forecast/memory_svg.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/post_training/post_training_study.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/serving/serving_fit.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
@@ -52,7 +53,10 @@ void draw(const FitReport& report, const std::string& file) {
     write_diagnostic("no picture: memory is not forecast for a plan that is not legal");
     return;
   }
-  write_file(file, memory_svg(*report.memory, report.scenario.job.name));
+  const auto stages = static_cast<double>(report.memory->stages.size());
+  const SceneSpace space =
+      picture_space(report.scenario.job.name, std::clamp(340.0 + 48.0 * stages, 900.0, 1760.0));
+  write_file(file, scene_svg(memory_chart(*report.memory, space), space.subject));
 }
 
 void refuse_training_views(const FitOptions& options) {

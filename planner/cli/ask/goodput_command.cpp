@@ -9,6 +9,7 @@
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/goodput_study.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/step/degraded_states.hpp"
 
 namespace foretrain {
@@ -43,7 +44,8 @@ int show_goodput(const GoodputCommandOptions& options) {
   const GoodputStudy study = studied(read_scenario(options.scenario), wanted);
   if (!options.svg.empty()) {
     if (study.model)
-      write_file(options.svg, goodput_svg(study));
+      write_file(options.svg, scene_svg(life_chart(
+                                  study, picture_space(study.report.scenario.job.name, 1200.0))));
     else
       write_diagnostic("no picture: goodput is unknown, or was not simulated");
   }

@@ -4,6 +4,8 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
+#include "planner/cli/terminal.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/search/best_plan.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/limit_text.hpp"
@@ -22,6 +24,14 @@ struct SensitivityOptions {
   bool search = false;
 };
 
+void draw(const Sensitivity& result, const std::string& file) {
+  if (result.levers.empty())
+    return write_diagnostic("no picture: no input of this scenario can be moved");
+  const double height = 200.0 + 34.0 * static_cast<double>(result.levers.size());
+  write_file(file, scene_svg(tornado_chart(result, picture_space(result.name, 900.0, height)),
+                             result.name));
+}
+
 int run_sensitivity(const SensitivityOptions& options) {
   const auto metric = option_value<SensitivityMetric>("--metric", options.metric);
   const double by = share_value("--by", options.by);
@@ -35,7 +45,7 @@ int run_sensitivity(const SensitivityOptions& options) {
     scenario = std::move(best->scenario);
   }
   const Sensitivity result = sensitivity(scenario, metric, by);
-  if (!options.svg.empty()) write_file(options.svg, sensitivity_svg(result));
+  if (!options.svg.empty()) draw(result, options.svg);
   return deliver_answer(options.output, {"sensitivity", [&] { return sensitivity_json(result); }},
                         [&] { return sensitivity_answer(result); });
 }

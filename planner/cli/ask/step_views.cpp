@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/ask/step_views.hpp"
+#include "planner/scene/scene.hpp"
 
 #include <fmt/format.h>
 
@@ -132,8 +133,11 @@ std::string make_step_views(const Report& report, const StepPath& path,
   }
   if (!options.power.empty()) {
     const PowerCourse course = step_power(job, path);
-    write_file(options.power,
-               options.power.ends_with(".csv") ? power_csv(course) : power_svg(course, job.name));
+    write_file(
+        options.power,
+        options.power.ends_with(".csv")
+            ? power_csv(course)
+            : scene_svg(power_chart(course, picture_space(job.name, 1000.0, 660.0)), job.name));
   }
   return options.text_chart() ? chart_page(report, path, style) : "";
 }

@@ -11,6 +11,7 @@
 #include "planner/evidence/inference.hpp"
 #include "planner/evidence/studies.hpp"
 #include "planner/evidence/validate_pictures.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -39,9 +40,12 @@ void write_pictures(const ValidateOptions& options, const Validation& validation
   if (options.scatter.empty() && options.residuals.empty()) return;
   if (!has_step_times(validation))
     throw UsageError("no step time could be compared: there is nothing to draw");
-  if (!options.scatter.empty()) write_file(options.scatter, validation_scatter_svg(validation));
+  if (!options.scatter.empty())
+    write_file(options.scatter,
+               scene_svg(scatter_chart(validation, picture_space({}, 1100.0, 800.0))));
   if (!options.residuals.empty())
-    write_file(options.residuals, validation_residuals_svg(validation));
+    write_file(options.residuals,
+               scene_svg(residuals_chart(validation, picture_space({}, 1160.0))));
 }
 
 /// Devices as if their relatives and datasheets were all that is known.
@@ -68,7 +72,8 @@ int run_hidden(const ValidateOptions& options) {
 /// What --leave-out found when the profiles were fitted; nothing is computed.
 int run_accuracy(const ValidateOptions& options, const ValidateRequest& request) {
   const auto lines = shipped_left_out(request.catalogs);
-  if (!options.figure.empty()) write_file(options.figure, accuracy_svg(lines));
+  if (!options.figure.empty())
+    write_file(options.figure, scene_svg(left_out_chart(lines, picture_space({}, 980.0))));
   const AccuracyFilter filter{axes_of(options), options.sources};
   return deliver_evidence(options, {"accuracy", {}, [&] { return left_out_csv(lines); }},
                           accuracy_answer(lines, filter), next_steps);

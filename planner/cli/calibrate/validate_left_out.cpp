@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/cli/calibrate/validate_options.hpp"
+#include "planner/scene/scene.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -67,7 +68,9 @@ int deliver_bands(const ValidateOptions& options, const LeftOut& left_out) {
   const BandReport report = band_report(left_out);
   if (!options.band_table.empty())
     write_file(options.band_table, band_report_yaml(report), FileUse::rewrite);
-  if (!options.reliability.empty()) write_file(options.reliability, reliability_svg(report));
+  if (!options.reliability.empty())
+    write_file(options.reliability,
+               scene_svg(reliability_chart(report, picture_space({}, 540.0, 580.0))));
   return deliver_evidence(options, {"bands", {}, [&] { return band_cases_csv(left_out); }},
                           band_answer(report), next_left_out);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "planner/diagnosis/diagnosis_report.hpp"
+#include "planner/scene/scene.hpp"
 
 namespace foretrain {
 
@@ -36,7 +38,8 @@ inline constexpr double least_likelihood = 0.03;
 /// A time that may be negative, in the units of a step or of a run.
 [[nodiscard]] std::string signed_seconds(double seconds);
 
-/// Step times over the run, with the forecast's band behind them; empty where the log has none.
-[[nodiscard]] std::string series_svg(const DiagnosisReport& report);
+/// Step times over the run, with the forecast's band behind them; nothing where the log has none.
+[[nodiscard]] std::optional<Scene> series_chart(const DiagnosisReport& report,
+                                                const SceneSpace& space);
 
 }  // namespace foretrain

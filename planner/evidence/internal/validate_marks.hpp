@@ -8,27 +8,26 @@
 #include "calibration/cases/step_case.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/evidence/validate.hpp"
+#include "planner/scene/scene.hpp"
 
 namespace foretrain {
-
-enum class MarkShape { circle, diamond, triangle, square };
 
 /// How a group of step times looks in pictures: shape and colour both tell it.
 struct GroupLook {
   const char* group;
   const char* name;
-  MarkShape shape;
-  const char* paint;  ///< told apart with any common colour blindness (Okabe, Ito)
+  DotShape shape;
+  Paint paint;
 };
 
 /// The last one stands for records of the groups that have no look of their own.
 inline constexpr std::array<GroupLook, 6> group_looks{
-    {{dense_half_group, "dense bf16/fp16", MarkShape::circle, "#0072b2"},
-     {dense_fp8_group, "dense fp8", MarkShape::diamond, "#e69f00"},
-     {moe_group, "mixture of experts", MarkShape::triangle, "#009e73"},
-     {hybrid_group, "hybrid", MarkShape::square, "#cc79a7"},
-     {kin_group, "framework of a kin", MarkShape::diamond, "#56b4e9"},
-     {"", "no group", MarkShape::square, "#7f4f8c"}}};
+    {{dense_half_group, "dense bf16/fp16", DotShape::circle, palette::blue},
+     {dense_fp8_group, "dense fp8", DotShape::diamond, palette::orange},
+     {moe_group, "mixture of experts", DotShape::triangle, palette::green},
+     {hybrid_group, "hybrid", DotShape::square, palette::purple},
+     {kin_group, "framework of a kin", DotShape::diamond, palette::sky},
+     {"", "no group", DotShape::square, palette::violet}}};
 
 [[nodiscard]] const GroupLook& look_of_group(const std::string& group);
 
@@ -36,16 +35,8 @@ inline constexpr std::array<GroupLook, 6> group_looks{
 /// @pre all predictions and measurements are positive and finite
 [[nodiscard]] std::vector<const RecordCheck*> compared_steps(const Validation& validation);
 
-/// A mark of `size` pixels around (x, y), in the colour of whatever holds it; browsers show the
-/// tip over it.
-[[nodiscard]] std::string mark_svg(MarkShape shape, double x, double y, double size,
-                                   const std::string& tip = "");
-
-/// "id: 1.23 s measured, 1.30 s predicted, +5.7 %".
-[[nodiscard]] std::string mark_tip(const RecordCheck& check);
-
-/// A straight line with the given attributes.
-[[nodiscard]] std::string line_svg(double x1, double y1, double x2, double y2, const char* style);
+/// Puts a mark where a record lies, in the look of its group, with a tip.
+void add_record(Scene& scene, const RecordCheck& check, const SceneDot& dot);
 
 /// Percent with its sign: 0.0123 -> "+1.2".
 /// A share in percent, without the sign of percent, for columns that say so.

@@ -10,6 +10,7 @@
 
 #include "calibration/records/csv_table.hpp"
 #include "planner/evidence/accuracy.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
@@ -128,7 +129,7 @@ TEST_CASE("accuracy: the left-out errors that ship are of the profiles that ship
 
 // foretrain validate --accuracy --figure calibration/figures/left_out.svg --force
 TEST_CASE("accuracy: the picture that ships is of the errors that ship", "[planner][accuracy]") {
-  const std::string svg = accuracy_svg(shipped_left_out({}));
+  const std::string svg = scene_svg(left_out_chart(shipped_left_out({}), picture_space({}, 980.0)));
   Diagnostics diagnostics;
   const std::filesystem::path file =
       std::filesystem::path(FORETRAIN_SOURCE_DIR) / "calibration/figures/left_out.svg";

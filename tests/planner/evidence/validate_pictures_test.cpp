@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <string>
 
 #include "planner/evidence/validate_pictures.hpp"
@@ -53,6 +54,13 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
+std::string scatter_svg(const Validation& validation) {
+  return scene_svg(scatter_chart(validation, picture_space({}, 1100.0, 800.0)));
+}
+std::string residuals_svg(const Validation& validation) {
+  return scene_svg(residuals_chart(validation, picture_space({}, 1160.0)));
+}
+
 /// Every element is closed in order, and every attribute is quoted. Enough for what is printed
 /// here; the command line test parses the pictures with a real parser.
 bool is_balanced(const std::string& svg) {
@@ -78,13 +86,13 @@ bool is_balanced(const std::string& svg) {
 
 TEST_CASE("pictures of errors: one mark per compared record, well formed, the same twice",
           "[planner][validate]") {
-  for (auto* draw : {&validation_scatter_svg, &validation_residuals_svg}) {
+  for (auto* draw : {&scatter_svg, &residuals_svg}) {
     const std::string svg = (*draw)(mixed());
     CHECK(count(svg, "<title>") == 15);
     CHECK(count(svg, "own-skipped") == 0);
     CHECK(count(svg, "own-memory") == 0);
-    CHECK(svg.find("<title>odd-&lt;&amp;&gt;: 5.00 s measured, 5.00 s predicted, +0.0 %</title>") !=
-          std::string::npos);
+    CHECK(svg.find("<title>odd-&lt;&amp;&gt;&#10;measured: 5.00 s&#10;predicted: 5.00 s&#10;error: "
+                   "+0.0 %&#10;source: odd") != std::string::npos);
     CHECK(svg.starts_with("<?xml"));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(is_balanced(svg));
@@ -96,12 +104,12 @@ TEST_CASE("pictures of errors: one mark per compared record, well formed, the sa
 
 TEST_CASE("the scatter tells runs and median of each group, and shares within 5, 10 and 20 %",
           "[planner][validate]") {
-  const std::string svg = validation_scatter_svg(mixed());
+  const std::string svg = scatter_svg(mixed());
   // Of the 15 runs, 12 are off by less than 5 %, and one more by 15 %.
   CHECK(svg.find("15 measured runs: 80 % within 5 %, 80 % within 10 %, 87 % within 20 %") !=
         std::string::npos);
-  CHECK(svg.find("n 11, median |error| 2.7 %") != std::string::npos);
-  CHECK(svg.find("n 1, median |error| 50.0 %") != std::string::npos);
+  CHECK(svg.find("11 runs, median error 2.7 %") != std::string::npos);
+  CHECK(svg.find("1 runs, median error 50.0 %") != std::string::npos);
   for (const char* name : {"dense bf16/fp16", "dense fp8", "mixture of experts", "no group"})
     CHECK(svg.find(name) != std::string::npos);
 }
@@ -109,23 +117,32 @@ TEST_CASE("the scatter tells runs and median of each group, and shares within 5,
 TEST_CASE("a mark on the line of equality is where measured and predicted agree",
           "[planner][validate]") {
   const std::string svg =
-      validation_scatter_svg(summarized({picture_check("own-1", "MoE", 1.0, 1.0),
-                                         picture_check("own-2", "dense bf16/fp16", 100.0, 100.0),
-                                         picture_check("own-3", "dense bf16/fp16", 10.0, 10.0)}));
-  // The middle of the logarithmic axes: half of 760 pixels from the corner (86, 84 + 760).
-  CHECK(svg.find("<circle cx=\"466.0\" cy=\"464.0\"") != std::string::npos);
+      scatter_svg(summarized({picture_check("own-1", "MoE", 1.0, 1.0),
+                              picture_check("own-2", "dense bf16/fp16", 100.0, 100.0),
+                              picture_check("own-3", "dense bf16/fp16", 10.0, 10.0)}));
   CHECK(svg.find("100 % within 5 %") != std::string::npos);
+  // Marks are on the line from corner to corner.
+  const Scene scene = scatter_chart(mixed(), picture_space({}, 1100.0, 800.0));
+  const auto same = std::find_if(scene.marks.begin(), scene.marks.end(),
+                                 [](const SceneMark& mark) { return mark.title == "odd-<&>"; });
+  REQUIRE(same != scene.marks.end());
+  const auto line = std::find_if(scene.items.begin(), scene.items.end(), [](const SceneItem& item) {
+    const auto* drawn = std::get_if<SceneLine>(&item);
+    return drawn != nullptr && drawn->ink == SceneColour{Ink::text} && !drawn->dashed;
+  });
+  REQUIRE(line != scene.items.end());
+  const auto& equal = std::get<SceneLine>(*line);
+  const ScenePoint at = same->area.centre();
+  const double share = (at.x - equal.from.x) / (equal.to.x - equal.from.x);
+  CHECK(at.y == Approx(equal.from.y + share * (equal.to.y - equal.from.y)));
 }
 
 TEST_CASE("strips of errors: medians, boxes from P10 to P90, arrowheads beyond the axis",
           "[planner][validate]") {
-  const std::string svg = validation_residuals_svg(mixed());
-  // own: errors -4.5 ... +4.5 % in steps of 0.9; the axis has 350 pixels for 40 % from x = 540.
-  CHECK(svg.find("<rect x=\"508.5\" y=\"135.5\" width=\"63.0\" height=\"17.0\" fill=\"none\"") !=
-        std::string::npos);
+  const std::string svg = residuals_svg(mixed());
   CHECK(svg.find(">-3.6 / +3.6</text>") != std::string::npos);
   // moe: two runs have a median and no box; -80 % and own fp8's +50 % are beyond the axis.
-  CHECK(svg.find("arrowheads: 2 beyond 40 %") != std::string::npos);
+  CHECK(svg.find("2 beyond 40 % stand at the ends") != std::string::npos);
   CHECK(count(svg, " / +") == 1);
   CHECK(svg.find("font-weight=\"bold\">own fp8</text>") != std::string::npos);
   CHECK(svg.find("font-weight=\"bold\">own</text>") == std::string::npos);
@@ -137,6 +154,6 @@ TEST_CASE("without step times there is nothing to draw", "[planner][validate]") 
   for (RecordCheck& check : validation.records) skip(check, "none");
   CHECK_FALSE(has_step_times(validation));
   CHECK(has_step_times(mixed()));
-  CHECK_THROWS_AS(validation_scatter_svg(validation), std::logic_error);
-  CHECK_THROWS_AS(validation_residuals_svg(validation), std::logic_error);
+  CHECK_THROWS_AS(scatter_svg(validation), std::logic_error);
+  CHECK_THROWS_AS(residuals_svg(validation), std::logic_error);
 }

@@ -9,7 +9,8 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/forecast/memory_svg.hpp"
+#include "planner/forecast/summary.hpp"
+#include "planner/scene/scene.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"
 
 using namespace foretrain;
@@ -285,12 +286,11 @@ TEST_CASE("the text shows the stage that was asked for and stays within its widt
 
 TEST_CASE("the picture has a bar per stage, both limits, and is well formed", "[planner][fit]") {
   const MemoryForecast memory = *judge_fit(tight()).memory;
-  const std::string svg = memory_svg(memory, "a <b> & \"c\"");
+  const std::string svg = scene_svg(memory_chart(memory, picture_space("a <b> & \"c\"")));
   CHECK(tags_balance(svg));
   CHECK(svg.find("a &lt;b&gt; &amp; &quot;c&quot;") != std::string::npos);
   for (const StageMemory& stage : memory.stages)
-    CHECK(svg.find("stage " + std::to_string(stage.stage) + ": weights") != std::string::npos);
-  CHECK(svg.find("usable 79.1 GiB") != std::string::npos);
-  CHECK(svg.find("capacity 80.0 GiB") != std::string::npos);
+    CHECK(svg.find("weights, stage " + std::to_string(stage.stage)) != std::string::npos);
+  CHECK(svg.find("device 80.0 GiB, usable 79.1 GiB") != std::string::npos);
   CHECK_FALSE(tags_balance("<g><rect></g>"));
 }

@@ -8,6 +8,7 @@
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/scene/scene.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/small_run.hpp"
@@ -147,7 +148,7 @@ TEST_CASE("goodput: rows of a life cover it once", "[planner][goodput]") {
 
 TEST_CASE("goodput: the picture is one document with a bar per stop", "[planner][goodput]") {
   const GoodputStudy study = study_goodput(scenario_operated_by(full), few());
-  const std::string svg = goodput_svg(study);
+  const std::string svg = scene_svg(life_chart(study, picture_space({}, 1200.0)));
   CHECK(svg.starts_with("<?xml"));
   CHECK(svg.find("<svg") < 100);
   CHECK(svg.ends_with("</svg>\n"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/forecast/step_power.hpp"
+#include "planner/scene/scene.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -116,8 +117,9 @@ TEST_CASE("step power: unknown draws are ranges, floors cost energy", "[planner]
 TEST_CASE("step power: the picture shows GPU, host and site", "[planner][power]") {
   const Scenario scenario = scenario_of("llama3-8b-8xh100.yaml");
   const auto path = play_step(evaluate(scenario, AttentionFlops::full, EngineKind::path));
-  const std::string svg = power_svg(step_power(scenario.job, *path), "a <run>");
-  CHECK(test::has(svg, "a &lt;run&gt;: power over one optimizer step"));
+  const std::string svg = scene_svg(
+      power_chart(step_power(scenario.job, *path), picture_space("a <run>", 1000.0, 660.0)));
+  CHECK(test::has(svg, "a &lt;run&gt;"));
   CHECK(test::has(svg, "all at the meter"));
   CHECK(test::has(svg, "one GPU of the first stage"));
   CHECK(test::has(svg, "the first host"));

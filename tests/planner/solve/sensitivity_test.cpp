@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "models/forecast/closed_form.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/small_run.hpp"
 
@@ -101,7 +102,7 @@ TEST_CASE("sensitivity: what is not given is not moved, and says so", "[planner]
 TEST_CASE("sensitivity: text, JSON and picture tell every lever", "[planner][sensitivity]") {
   const Sensitivity result = sensitivity(moved_run(), SensitivityMetric::time, 0.1);
   const std::string text = answer_text(sensitivity_answer(result));
-  const std::string svg = sensitivity_svg(result);
+  const std::string svg = scene_svg(tornado_chart(result, {}));
   const auto json = nlohmann::json::parse(sensitivity_json(result));
   CHECK(json.at("schema") == "sensitivity/1");
   REQUIRE(json.at("levers").size() == result.levers.size());
