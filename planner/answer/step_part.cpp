@@ -70,7 +70,7 @@ constexpr auto parts = std::to_array<StepPart>(
       rests_on(collectives, stack),
       "gradient and weight traffic overlaps with the passes of its last chunk as the stack profile "
       "says"},
-     {&TimeBreakdown::optimizer, "optimizer_s", "optimizer", palette::ink,
+     {&TimeBreakdown::optimizer, "optimizer_s", "optimizer", palette::green,
       "Optimizer update of the slowest stage, in seconds.",
       "bytes of states, gradients and weights of one rank's shard / memory bandwidth achieved",
       "training.optimizer parallel.zero parallel.data parallel.tensor parallel.pipeline",
@@ -81,7 +81,7 @@ constexpr auto parts = std::to_array<StepPart>(
       "storage (tokens x bytes / read rate), whichever is slower",
       "operations.data_loading operations.storage training.global_batch training.sequence",
       rests_on(), "its hosts load training data as fast as operations.loading says"},
-     {&TimeBreakdown::launch, "launch_s", "kernel launches", palette::green,
+     {&TimeBreakdown::launch, "launch_s", "kernel launches", palette::slate,
       "GPU idle because the processor launches kernels too slowly, in seconds.",
       "micro-batches x mean over stages of layers x (launch floor - kernels) where positive, plus "
       "the stack's constant per step",
