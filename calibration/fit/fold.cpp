@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -211,27 +212,17 @@ std::map<std::string, StackReach> reach_without(const std::vector<RunFacts>& run
 }
 
 const char* told(FoldAxis axis) {
-  switch (axis) {
-    case FoldAxis::source:
-      return "sources left out of the fit";
-    case FoldAxis::device:
-      return "a stack on a chip, fitted without its runs there";
-    case FoldAxis::scale:
-      return "512 GPUs and more, fitted on up to 64";
-    case FoldAxis::size:
-      return "models above 20 B parameters, fitted on smaller ones";
-    case FoldAxis::tensor:
-      return "8 tensor ranks and more, fitted on up to 4";
-    case FoldAxis::release:
-      return "software of a year, fitted on the years before";
-    case FoldAxis::schedule:
-      return "a schedule, fitted on all others";
-    case FoldAxis::device_scale:
-      return "a stack on a chip on more than 64 GPUs, fitted without its runs there and all larger "
-             "ones";
-  }
-  FORETRAIN_REQUIRE(false);
-  return "";
+  // In the order of FoldAxis.
+  static constexpr std::array<const char*, EnumNames<FoldAxis>::names.size()> words{
+      "sources left out of the fit",
+      "a stack on a chip, fitted without its runs there",
+      "512 GPUs and more, fitted on up to 64",
+      "models above 20 B parameters, fitted on smaller ones",
+      "8 tensor ranks and more, fitted on up to 4",
+      "software of a year, fitted on the years before",
+      "a schedule, fitted on all others",
+      "a stack on a chip on more than 64 GPUs, fitted without its runs there and all larger ones"};
+  return words.at(static_cast<std::size_t>(axis));
 }
 
 }  // namespace foretrain
