@@ -18,9 +18,9 @@ namespace {
 
 constexpr double micro = 1e-6;
 constexpr double least_lane = 15.0;
-constexpr double most_pixels = 4e7;       ///< of the whole axis: scroll bars count in int
-constexpr double closest = 400.0;         ///< pixels per microsecond
-constexpr double slices_per_pixel = 0.5;  ///< with more in sight, cells are drawn
+constexpr double most_pixels = 4e7;      ///< of the whole axis: scroll bars count in int
+constexpr double closest = 400.0;        ///< pixels per microsecond
+constexpr double narrowest_slice = 3.0;  ///< pixels; of narrower ones, bins of whole rounds
 
 double seconds_to_x(Seconds time) { return time.value() / micro; }
 
@@ -73,25 +73,23 @@ class GanttCanvas::Lane : public QGraphicsItem {
     const auto [first, last] = band.within(window.from, window.to);
     if (first == last) return;
     const double pixels = exposed.width() * canvas_.scale_;
-    if (static_cast<double>(last - first) > slices_per_pixel * pixels)
-      draw_cells(painter, band, place, window);
+    if (narrowest_slice * static_cast<double>(last - first) > pixels)
+      draw_bins(painter, band, place, window);
     else
       draw_slices(painter, band, {first, last}, place, numbered);
   }
 
-  /// A column per cell: what fills it from the bottom up, idle time on top.
-  void draw_cells(QPainter& painter, const GanttBand& band, BandPlace place,
-                  const Window& window) const {
-    const std::size_t level = band.level_for(Seconds{window.pixel * micro});
-    const auto& cells = band.cells(level);
-    const double length = seconds_to_x(band.cell_length(level));
-    const auto first =
-        static_cast<std::size_t>(std::max(0.0, std::floor(seconds_to_x(window.from) / length)));
-    const auto last = std::min(
-        cells.size(),
-        static_cast<std::size_t>(std::max(0.0, std::ceil(seconds_to_x(window.to) / length))));
-    for (std::size_t i = first; i < last; ++i) {
-      const GanttCell& cell = cells[i];
+  /// A column per bin: what fills it from the bottom up, idle time on top.
+  void draw_bins(QPainter& painter, const GanttBand& band, BandPlace place,
+                 const Window& window) const {
+    const Seconds length = band.bin_length(Seconds{narrowest_slice * window.pixel * micro});
+    const Seconds end = canvas_.picture_->makespan;
+    for (double bin = std::max(0.0, std::floor(window.from / length));
+         bin * length < min(window.to, end); bin += 1.0) {
+      const Seconds from = bin * length;
+      const Seconds to = min(from + length, end);
+      if (to <= from) break;
+      const GanttCell cell = band.mean(from, to);
       std::array<std::size_t, 3> order{0, 1, 2};
       std::sort(order.begin(), order.end(),
                 [&](std::size_t a, std::size_t b) { return cell.role[a] > cell.role[b]; });
@@ -99,8 +97,9 @@ class GanttCanvas::Lane : public QGraphicsItem {
       for (const std::size_t part : order) {
         if (cell.share[part] <= 0.0F) continue;
         const double height = place.height * height_ * static_cast<double>(cell.share[part]);
-        painter.fillRect(QRectF{static_cast<double>(i) * length, bottom - height, length, height},
-                         slice_colour(*canvas_.theme_, cell.role[part], 0, 1));
+        painter.fillRect(
+            QRectF{seconds_to_x(from), bottom - height, seconds_to_x(to - from), height},
+            slice_colour(*canvas_.theme_, cell.role[part], 0, 1));
         bottom -= height;
       }
     }

@@ -22,6 +22,21 @@ GanttCell joined(const GanttCell& a, const GanttCell& b) {
   return cell;
 }
 
+Seconds round_of(const std::vector<StepSlice>& slices) {
+  constexpr std::size_t fewest = 8;
+  std::vector<Seconds> gaps;
+  const StepSlice* before = nullptr;
+  for (const StepSlice& slice : slices) {
+    if (slice.role != TaskRole::forward) continue;
+    if (before != nullptr) gaps.push_back(slice.from - before->from);
+    before = &slice;
+  }
+  if (gaps.size() < fewest) return {};
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
 }  // namespace
 
 /// A fourth role counts as the rarest of the three.
@@ -38,8 +53,10 @@ void GanttCell::add(TaskRole of, float more) {
   share[place] += more;
 }
 
-GanttBand::GanttBand(std::vector<StepSlice> slices, Seconds makespan)
-    : slices_{std::move(slices)}, makespan_{makespan} {
+GanttBand::GanttBand(std::vector<StepSlice> slices, Seconds makespan, Seconds round)
+    : slices_{std::move(slices)},
+      makespan_{makespan},
+      round_{round > Seconds{} ? round : round_of(slices_)} {
   std::size_t cells = fewest_cells;
   while (cells < most_cells && cells < 2 * slices_.size()) cells *= 2;
   levels_.emplace_back(cells);
@@ -98,6 +115,36 @@ Seconds GanttBand::cell_length(std::size_t level) const {
   return makespan_ / static_cast<double>(levels_[level].size());
 }
 
+Seconds GanttBand::bin_length(Seconds least) const {
+  return round_ > Seconds{} ? std::max(1.0, std::ceil(least / round_)) * round_ : least;
+}
+
+GanttCell GanttBand::mean(Seconds from, Seconds to) const {
+  constexpr double finer = 32.0;
+  const std::size_t level = level_for((to - from) / finer);
+  const Seconds length = cell_length(level);
+  const auto& fine = levels_[level];
+  GanttCell mean;
+  const auto add = [&](TaskRole role, Seconds begin, Seconds end, float share) {
+    const Seconds part = min(to, end) - max(from, begin);
+    if (part > Seconds{} && share > 0.0F)
+      mean.add(role, share * static_cast<float>(part / (to - from)));
+  };
+  if (length > (to - from) / finer) {  // few slices
+    const auto [first, last] = within(from, to);
+    for (std::size_t s = first; s < last; ++s)
+      add(slices_[s].role, slices_[s].from, slices_[s].to, 1.0F);
+    return mean;
+  }
+  auto i = static_cast<std::size_t>(std::max(0.0, std::floor(from / length)));
+  for (; i < fine.size() && static_cast<double>(i) * length < to; ++i) {
+    const Seconds begin = static_cast<double>(i) * length;
+    for (std::size_t part = 0; part < fine[i].role.size(); ++part)
+      add(fine[i].role[part], begin, begin + length, fine[i].share[part]);
+  }
+  return mean;
+}
+
 GanttPicture gantt_picture(const StepPath& path) {
   GanttPicture picture;
   std::vector<StepRow> rows = step_rows(path);
@@ -108,10 +155,13 @@ GanttPicture gantt_picture(const StepPath& path) {
         picture.chunks = std::max(picture.chunks, slice.chunk + 1);
         ++picture.slices;
       }
-  for (StepRow& row : rows)
-    picture.rows.push_back({GanttBand{std::move(row.work), picture.makespan},
-                            GanttBand{std::move(row.exchange), picture.makespan},
-                            GanttBand{std::move(row.data), picture.makespan}, row.busy});
+  for (StepRow& row : rows) {
+    GanttBand work{std::move(row.work), picture.makespan};
+    const Seconds round = work.round();
+    picture.rows.push_back({std::move(work),
+                            GanttBand{std::move(row.exchange), picture.makespan, round},
+                            GanttBand{std::move(row.data), picture.makespan, round}, row.busy});
+  }
   picture.critical = on_critical_path(path);
   return picture;
 }

@@ -27,8 +27,9 @@ struct GanttCell {
 class GanttBand {
  public:
   GanttBand() = default;
-  /// Takes slices in order of time. @pre makespan > 0
-  GanttBand(std::vector<StepSlice> slices, Seconds makespan);
+  /// Takes slices in order of time. @param round of what they accompany; zero: their own
+  /// @pre makespan > 0
+  GanttBand(std::vector<StepSlice> slices, Seconds makespan, Seconds round = {});
 
   [[nodiscard]] const std::vector<StepSlice>& slices() const { return slices_; }
   /// Numbers of the first slice in [from, to) and of the one behind the last.
@@ -41,12 +42,21 @@ class GanttBand {
     return levels_[level];
   }
   [[nodiscard]] Seconds cell_length(std::size_t level) const;
+  /// From the beginning of a forward pass to that of the next, in the median: what the schedule
+  /// repeats. Zero where there are too few.
+  [[nodiscard]] Seconds round() const { return round_; }
+  /// Stretches that hold whole rounds and are at least that long: shares of shorter ones would
+  /// beat with the rounds, as waves that are not in the step.
+  [[nodiscard]] Seconds bin_length(Seconds least) const;
+  /// What fills [from, to). @pre from < to
+  [[nodiscard]] GanttCell mean(Seconds from, Seconds to) const;
 
  private:
   void fill_finest();
 
   std::vector<StepSlice> slices_;
   Seconds makespan_;
+  Seconds round_;
   std::vector<std::vector<GanttCell>> levels_;  ///< coarsest first, each twice as fine
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart of a step: a canvas that zooms, with a lane per stage, work above traffic.
 
+const NARROWEST = 3;  // pixels of a span that is drawn by itself
 const SPAN = 5;  // numbers per span: start, length, role, micro-batch, chunk
 
 /** First span of a flat list that ends after `at`; spans of one list do not overlap. */
@@ -11,6 +12,17 @@ function firstAfter(spans, at) {
     if (spans[middle * SPAN] + spans[middle * SPAN + 1] <= at) low = middle + 1; else high = middle;
   }
   return low;
+}
+
+/** From a forward pass to the next, in the median: what a schedule repeats; 0 of too few. */
+function roundOf(spans) {
+  const gaps = [];
+  for (let at = 0, before = null; at < spans.length; at += SPAN) {
+    if (spans[at + 2] !== 0) continue;
+    if (before !== null) gaps.push(spans[at] - before);
+    before = spans[at];
+  }
+  return gaps.length < 8 ? 0 : gaps.sort((a, b) => a - b)[gaps.length >> 1];
 }
 
 function spanWords(looks, gantt, laneAt, spans, i) {
@@ -28,6 +40,7 @@ class Gantt {
     this.status = el('p', {class: 'status', 'aria-live': 'polite'}, 'Drag to move, Ctrl and wheel to zoom; with the keyboard: arrows, plus, minus, Home.');
     this.lane = Math.max(9, Math.min(30, Math.floor(430 / gantt.lanes.length)));
     this.left = 62;
+    for (const lane of gantt.lanes) lane.round = roundOf(lane.work);
     this.listen();
   }
 
@@ -87,18 +100,18 @@ class Gantt {
     const {pen} = this, every = this.lane >= 14 ? 1 : Math.ceil(14 / this.lane);
     pen.fillStyle = colour.idle;
     pen.fillRect(this.left, i * this.lane + 1, this.plot, this.lane - 2);
-    for (const traffic of [false, true]) this.drawSpans(traffic ? lane.traffic : lane.work, this.band(i, traffic), colour, traffic);
+    for (const traffic of [false, true]) this.drawSpans(traffic ? lane.traffic : lane.work, this.band(i, traffic), colour, traffic, lane.round);
     pen.fillStyle = colour.soft;
     pen.textAlign = 'right';
     pen.textBaseline = 'middle';
     if (i % every === 0) pen.fillText((this.plot > 420 ? 'stage ' : '') + i, this.left - 7, (i + 0.5) * this.lane);
   }
 
-  drawSpans(spans, [y, height], colour, traffic) {
+  drawSpans(spans, [y, height], colour, traffic, round) {
     const first = firstAfter(spans, this.from);
     let last = first;
     while (last * SPAN < spans.length && spans[last * SPAN] < this.to) ++last;
-    if (last - first > this.plot * 0.6) return this.drawDense(spans, first, last, y, height, colour);
+    if (last - first > this.plot / NARROWEST) return this.drawDense(spans, first, last, y, height, colour, round);
     const {pen} = this;
     pen.textAlign = 'center';
     for (let i = first; i < last; ++i) {
@@ -112,12 +125,12 @@ class Gantt {
     }
   }
 
-  /** Where spans are narrower than a pixel, each one in slices as high as its shares; the rest is idle. */
-  drawDense(spans, first, last, y, height, colour) {
-    const {pen} = this, cells = Math.floor(this.plot), step = (this.to - this.from) / cells;
+  /** Narrow spans in bins of whole rounds, each as high as its shares; the rest is idle. Shorter bins would beat with the rounds. */
+  drawDense(spans, first, last, y, height, colour, round) {
+    const {pen} = this, least = NARROWEST * (this.to - this.from) / this.plot, step = round > 0 ? Math.ceil(least / round) * round : least;
     let i = first;
-    for (let cell = 0; cell < cells; ++cell) {
-      const from = this.from + cell * step, to = from + step, sums = {};
+    for (let bin = Math.floor(this.from / step); bin * step < this.to; ++bin) {
+      const from = Math.max(this.from, bin * step), to = Math.min(this.to, (bin + 1) * step), sums = {};
       while (i < last && spans[i * SPAN] + spans[i * SPAN + 1] <= from) ++i;
       for (let k = i; k < last && spans[k * SPAN] < to; ++k) {
         const part = Math.min(to, spans[k * SPAN] + spans[k * SPAN + 1]) - Math.max(from, spans[k * SPAN]);
@@ -125,9 +138,9 @@ class Gantt {
       }
       let top = y + height;
       for (const role of Object.keys(sums)) {
-        const high = height * Math.min(1, sums[role] / step);
+        const high = height * Math.min(1, sums[role] / (to - from));
         pen.fillStyle = colour.roles[role];
-        pen.fillRect(this.left + cell, top -= high, 1.05, high);
+        pen.fillRect(this.x(from), top -= high, this.x(to) - this.x(from) + 0.05, high);
       }
     }
   }

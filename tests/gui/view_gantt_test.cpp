@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include <QElapsedTimer>
 
 #include "gui/views/gantt_view.hpp"
@@ -125,6 +127,34 @@ TEST_CASE("Gantt: idle time of the first stage of 1F1B shows as ground", "[gui][
   const int y = origin.y() + static_cast<int>(canvas.lane_y(0));
   CHECK(image.pixelColor(x, y) == view->theme().idle);
   CHECK(canvas.hit({canvas.x_of(middle), canvas.lane_y(0)}).task == -1);
+}
+
+TEST_CASE("Gantt: zoomed out, steady rounds look the same all along the step",
+          "[gui][views][gantt]") {
+  // A steady 1F1B: forward 1, backward 2.07 and a little idle time, 700 micro-batches.
+  std::vector<StepSlice> slices;
+  constexpr double forward = 1.0, backward = 2.07, round = 3.1;
+  for (int i = 0; i < 700; ++i) {
+    const double from = i * round;
+    const auto task = static_cast<std::uint32_t>(2 * i);
+    slices.push_back({Seconds{from}, Seconds{from + forward}, task, TaskRole::forward, i, 0});
+    slices.push_back({Seconds{from + forward}, Seconds{from + forward + backward}, task + 1,
+                      TaskRole::backward, i, 0});
+  }
+  const GanttBand band{slices, Seconds{700 * round}};
+  CHECK(band.round().value() == Approx(round));
+  for (const double least : {2.0, 5.0, 7.3, 41.0}) {
+    const Seconds length = band.bin_length(Seconds{least});
+    CHECK(length.value() >= least);
+    CHECK(std::remainder(length.value(), round) == Approx(0.0).margin(1e-9));
+    CAPTURE(least, length.value());
+    for (int bin = 0; (bin + 1) * length.value() < 699 * round; bin += 3) {
+      const GanttCell cell = band.mean(bin * length, (bin + 1) * length);
+      const std::size_t place = cell.role[0] == TaskRole::forward ? 0 : 1;
+      CHECK(cell.share.at(place) == Approx(forward / round).margin(0.02));
+      CHECK(cell.share.at(1 - place) == Approx(backward / round).margin(0.02));
+    }
+  }
 }
 
 TEST_CASE("Gantt: cells of any level hold the busy time of the slices", "[gui][views][gantt]") {
