@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
 #include "planner/scene/scene.hpp"
 #include "planner/text/svg_text.hpp"
 
@@ -24,12 +29,65 @@ std::string stroked(const SceneColour& ink, double width, bool dashed) {
          (dashed ? " stroke-dasharray=\"6 4\"" : "");
 }
 
+std::string looks_of(const SceneDot& dot) {
+  return painted("fill", dot.fill) +
+         (dot.ink ? stroked(*dot.ink, dot.width, false) : std::string{});
+}
+
 std::string area_of(const SceneArea& area) {
   return fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", area.left,
                      area.top, area.width, area.height);
 }
 
+std::string title_of(const SceneMark& mark) {
+  std::string words = mark.title;
+  for (std::string line : mark.lines) {
+    if (const std::size_t tab = line.find('\t'); tab != std::string::npos)
+      line.replace(tab, 1, ": ");
+    words += "\n" + line;
+  }
+  return "<title>" + xml_text(words) + "</title>";
+}
+
+/// Marks by their middles: one that lies on a dot or a box is the tip of that.
+class Tips {
+ public:
+  explicit Tips(const std::vector<SceneMark>& marks) {
+    for (const SceneMark& mark : marks) marks_.emplace(key(mark.area.centre()), &mark);
+  }
+
+  /// `element` without its end; with the tip of the mark there, if it is on it alone.
+  std::string told(std::string element, const char* name, ScenePoint middle,
+                   const SceneArea* area = nullptr) {
+    const auto found = marks_.find(key(middle));
+    if (found == marks_.end() || (area != nullptr && !area->contains(found->second->area)))
+      return element + "/>\n";
+    element += ">" + title_of(*found->second) + "</" + name + ">\n";
+    marks_.erase(found);
+    return element;
+  }
+
+  /// Of marks that are on nothing: invisible, on top of everything.
+  [[nodiscard]] std::string rest(const std::vector<SceneMark>& marks) const {
+    std::string svg;
+    for (const SceneMark& mark : marks) {
+      const auto [first, last] = marks_.equal_range(key(mark.area.centre()));
+      if (std::any_of(first, last, [&](const auto& entry) { return entry.second == &mark; }))
+        svg += fmt::format("<rect {} fill=\"none\">{}</rect>\n", area_of(mark.area), title_of(mark));
+    }
+    return svg.empty() ? svg : "<g pointer-events=\"all\">\n" + svg + "</g>\n";
+  }
+
+ private:
+  using Key = std::pair<long, long>;
+  static Key key(ScenePoint at) { return {std::lround(20.0 * at.x), std::lround(20.0 * at.y)}; }
+
+  std::multimap<Key, const SceneMark*> marks_;
+};
+
 struct SvgOf {
+  Tips& tips;
+
   std::string operator()(const SceneText& text) const {
     const double size = picture_letters(text.letters.size);
     std::string more = fmt::format(" fill=\"{}\"", look_of(text.letters.ink).paint.light);
@@ -48,47 +106,51 @@ struct SvgOf {
                        stroked(line.ink, line.width, line.dashed));
   }
   std::string operator()(const SceneBox& box) const {
-    return fmt::format("<rect {}{}{}/>\n", area_of(box.area),
-                       box.radius > 0.0 ? fmt::format(" rx=\"{:.3g}\"", box.radius) : std::string{},
-                       painted("fill", box.fill));
+    const std::string rounded =
+        box.radius > 0.0 ? fmt::format(" rx=\"{:.3g}\"", box.radius) : std::string{};
+    return tips.told("<rect " + area_of(box.area) + rounded + painted("fill", box.fill), "rect",
+                     box.area.centre(), &box.area);
   }
-  std::string operator()(const ScenePath& path) const {
+  std::string operator()(const ScenePath& path) const { return told(path, std::nullopt); }
+  std::string operator()(const SceneDot& dot) const {
+    if (dot.shape != DotShape::circle)
+      return told({dot.corners(), std::nullopt, std::nullopt}, dot.at);
+    return tips.told(fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.3g}\"", dot.at.x,
+                                 dot.at.y, dot.radius),
+                     "circle", dot.at);
+  }
+
+  /// @param middle of a dot, whose looks stand in the group around it
+  [[nodiscard]] std::string told(const ScenePath& path, std::optional<ScenePoint> middle) const {
     std::string points;
     for (const ScenePoint& point : path.points)
       points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", point.x, point.y);
+    if (middle) return tips.told(fmt::format("<polygon points=\"{}\"", points), "polygon", *middle);
     return fmt::format("<{} points=\"{}\"{}{}/>\n", path.fill ? "polygon" : "polyline", points,
                        path.fill ? painted("fill", *path.fill) : std::string(" fill=\"none\""),
                        path.ink ? stroked(*path.ink, path.width, path.dashed) : std::string{});
   }
-  std::string operator()(const SceneDot& dot) const {
-    if (dot.shape != DotShape::circle)
-      return (*this)(ScenePath{dot.corners(), dot.fill, dot.ink, dot.width});
-    return fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.3g}\"{}{}/>\n", dot.at.x,
-                       dot.at.y, dot.radius, painted("fill", dot.fill),
-                       dot.ink ? stroked(*dot.ink, dot.width, false) : std::string{});
-  }
 };
-
-/// What the pointer finds: invisible, on top of everything.
-std::string tip_of(const SceneMark& mark) {
-  std::string words = mark.title;
-  for (std::string line : mark.lines) {
-    if (const std::size_t tab = line.find('\t'); tab != std::string::npos)
-      line.replace(tab, 1, ": ");
-    words += "\n" + line;
-  }
-  return fmt::format("<rect {} fill=\"none\" pointer-events=\"all\"><title>{}</title></rect>\n",
-                     area_of(mark.area), xml_text(words));
-}
 
 }  // namespace
 
 std::string scene_svg(const Scene& scene, const std::string& label) {
   std::string svg = svg_start(scene.space.width, scene.space.height);
   if (!label.empty()) svg += "<title>" + xml_text(label) + "</title>\n";
-  for (const SceneItem& item : scene.items) svg += std::visit(SvgOf{}, item);
-  for (const SceneMark& mark : scene.marks) svg += tip_of(mark);
-  return svg + "</svg>\n";
+  Tips tips(scene.marks);
+  std::string looks;  // of the dots in the group that is open
+  for (const SceneItem& item : scene.items) {
+    const auto* dot = std::get_if<SceneDot>(&item);
+    const std::string own = dot != nullptr ? looks_of(*dot) : std::string{};
+    if (own != looks) {
+      svg += looks.empty() ? "" : "</g>\n";
+      svg += own.empty() ? "" : "<g" + own + ">\n";
+      looks = own;
+    }
+    svg += std::visit(SvgOf{tips}, item);
+  }
+  svg += looks.empty() ? "" : "</g>\n";
+  return svg + tips.rest(scene.marks) + "</svg>\n";
 }
 
 }  // namespace foretrain

@@ -18,8 +18,8 @@ NARROW = dict.fromkeys("iljI.,:;'|!()[]-", 0.37) | {" ": 0.32, "f": 0.35, "t": 0
 WIDE = dict.fromkeys("mwMW%@", 0.95) | {"/": 0.34}
 
 
-# Of grids.
-PALE = ("#dddddd", "#e2e2e2", "#d4d4d4", "#eeeeee")
+# Of grids, and hairs of ground between the parts of a bar.
+PALE = ("#ffffff", "#e6eaef", "#dddddd", "#e2e2e2", "#d4d4d4", "#eeeeee")
 
 
 def em(text):
