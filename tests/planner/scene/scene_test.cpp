@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/forecast/step_power.hpp"
 #include "planner/forecast/summary.hpp"
@@ -53,8 +54,9 @@ TEST_CASE("scene: words that are too wide are cut, and nothing is drawn of less 
   CHECK(scene.text({10.0, 10.0}, Scene::Across::start, Scene::Down::top, words).width ==
         Approx(wide).margin(1.0));
   for (const double room : {0.3 * wide, 0.6 * wide, 0.9 * wide})
-    CHECK(scene.text({10.0, 10.0}, Scene::Across::end, Scene::Down::bottom, words, {}, room).width <=
-          room + 1.0);
+    CHECK(
+        scene.text({10.0, 10.0}, Scene::Across::end, Scene::Down::bottom, words, {}, room).width <=
+        room + 1.0);
   CHECK(std::get<SceneText>(scene.items.back()).cut);
   const std::size_t before = scene.items.size();
   CHECK(scene.text({}, Scene::Across::start, Scene::Down::top, words, {}, 4.0).width == 0.0);
@@ -97,12 +99,38 @@ TEST_CASE("scene: names from files cannot become markup", "[planner][scene]") {
   CHECK(svg.find("x: &lt;/svg&gt;") != std::string::npos);
 }
 
+/// Contrast of two colours, WCAG 2.1.
+static double contrast(std::string_view one, std::string_view other) {
+  const auto luminance = [](std::string_view hex) {
+    const auto part = [&](std::size_t at) {
+      const double c = std::stoi(std::string(hex.substr(at, 2)), nullptr, 16) / 255.0;
+      return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+  };
+  const double a = luminance(one) + 0.05;
+  const double b = luminance(other) + 0.05;
+  return std::max(a, b) / std::min(a, b);
+}
+
 TEST_CASE("scene: every ink is in the table at its place, and reads on both grounds",
           "[planner][scene]") {
   for (std::size_t i = 0; i < inks.size(); ++i) {
     CHECK(static_cast<std::size_t>(inks[i].ink) == i);
     for (std::size_t j = i + 1; j < inks.size(); ++j)
       CHECK(std::string_view(inks[i].property) != inks[j].property);
+  }
+  const Paint& ground = look_of(Ink::surface).paint;
+  for (const auto& [ink, least] : {std::pair{Ink::text, 7.0},
+                                   {Ink::muted, 4.5},
+                                   {Ink::good, 4.5},
+                                   {Ink::caution, 4.5},
+                                   {Ink::bad, 4.5},
+                                   {Ink::accent, 4.5}}) {
+    const InkLook& look = look_of(ink);
+    CAPTURE(look.property);
+    CHECK(contrast(look.paint.light, ground.light) >= least);
+    CHECK(contrast(look.paint.dark, ground.dark) >= least);
   }
 }
 
@@ -119,8 +147,8 @@ TEST_CASE("scene: no word of a chart is outside or lies on another, at any size"
   const MemoryForecast& memory = *report.prediction.memory;
   const MemoryCourse course = stage_memory_course(report, *path, memory.peak_stage);
   const Sensitivity moved = sensitivity(scenario, SensitivityMetric::time, 0.1);
-  for (const auto& [width, height] : {std::pair{900.0, 480.0}, {1600.0, 900.0}, {640.0, 420.0},
-                                      {420.0, 320.0}})
+  for (const auto& [width, height] :
+       {std::pair{900.0, 480.0}, {1600.0, 900.0}, {640.0, 420.0}, {420.0, 320.0}})
     for (const char* subject : {"", "a run"}) {
       const SceneSpace space = picture_space(subject, width, height);
       CAPTURE(name, width, height, subject);
