@@ -52,7 +52,7 @@ expect models/base/leak.cpp '#include <nlohmann/json.hpp>' 'models must not incl
 expect models/base/leak.cpp '#include <catch2/catch.hpp>' 'models must not include Catch2'
 expect models/layers/leak.cpp '#include "models/step/task_graph.hpp"' \
   'models must not include the later room step'
-expect planner/forecast/leak.cpp '#include "planner/search/internal/not_compared_tree.hpp"' \
+expect planner/forecast/leak.cpp '#include "planner/search/internal/search_worker.hpp"' \
   'planner must not include the later room search'
 expect topologies/fabrics/leak.cpp '#include "topologies/routes/routing.hpp"' \
   'topologies must not include the later room routes'

@@ -39,9 +39,9 @@ double bus_factor(CollectiveOp op, double ranks) {
 
 std::optional<CollectiveAlgorithm> forced_algorithm(const SweepRecord& record) {
   const std::string& words = record.network;
-  if (contains(words, "NVLSTree")) return CollectiveAlgorithm::in_switch_tree;
-  if (contains(words, "Ring")) return CollectiveAlgorithm::ring;
-  if (contains(words, "(NVLS)") && record.size_bytes > 1e9) return CollectiveAlgorithm::in_switch;
+  if (has_part(words, "NVLSTree")) return CollectiveAlgorithm::in_switch_tree;
+  if (has_part(words, "Ring")) return CollectiveAlgorithm::ring;
+  if (has_part(words, "(NVLS)") && record.size_bytes > 1e9) return CollectiveAlgorithm::in_switch;
   return std::nullopt;
 }
 
@@ -121,7 +121,7 @@ MappedCollective map_collective(const SweepRecord& record, const RunCatalog& cat
   else
     return no_collective("neither a time nor a bandwidth above zero is stated");
   collective.forced = forced_algorithm(record);
-  collective.no_switch = contains(record.sweep, "int8");
+  collective.no_switch = has_part(record.sweep, "int8");
   if (collective.no_switch) mapped.assumptions.emplace_back("sums of bytes stay out of the switch");
   mapped.collective = std::move(collective);
   return mapped;

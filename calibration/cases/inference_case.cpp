@@ -25,7 +25,7 @@ constexpr int widest_tensor = 8;
 
 std::string catalog_word(std::string name) {
   name = lower(std::move(name));
-  std::replace(name.begin(), name.end(), ' ', '-');
+  std::ranges::replace(name, ' ', '-');
   return name;
 }
 
@@ -91,9 +91,9 @@ LlmShape model_of_record(const InferenceRecord& record, const RunCatalog& catalo
   if (const LlmShape* const known = known_model(record.model, catalog)) return *known;
   if (!complete(record.model)) throw Skip{"the model's shape is not stated"};
   const std::string& note = record.model.attention_note;
-  if (contains(note, "linear attention") || contains(note, "hybrid"))
+  if (has_part(note, "linear attention") || has_part(note, "hybrid"))
     throw Skip{"the shape of its linear attention is not stated"};
-  if (contains(note, "sliding window")) throw Skip{"the catalog does not know its windows"};
+  if (has_part(note, "sliding window")) throw Skip{"the catalog does not know its windows"};
   return described_model(record.model);
 }
 
@@ -121,7 +121,7 @@ ServingPrecision precision_of(const InferenceRecord& record, const LlmShape& mod
   if (format == WeightFormat::fp8 && record.experts == "fp8_block")
     format = WeightFormat::fp8_block;
   // Published in MXFP4 alone: tables of TensorRT-LLM call it what Hopper makes of it.
-  if (format == WeightFormat::fp8 && contains(model.name, "gpt-oss")) {
+  if (format == WeightFormat::fp8 && has_part(model.name, "gpt-oss")) {
     format = WeightFormat::mxfp4;
     assumptions.emplace_back("experts in MXFP4");
   }
@@ -231,7 +231,7 @@ Cluster cluster_of(const InferenceRecord& record, int gpus, const RunCatalog& ca
   }
   std::string device = device_of_record(gpu, catalog);
   if (device.empty()) {
-    std::replace(gpu.begin(), gpu.end(), ' ', '-');
+    std::ranges::replace(gpu, ' ', '-');
     device = device_of_record(gpu, catalog);
   }
   if (device.empty() || catalog.device_profiles.count(device) == 0)
@@ -297,7 +297,7 @@ constexpr UnstatedBuild unstated_builds[]{
      "a release older than the model: its build and kernels are not stated"}};
 
 void refuse_unstated(const InferenceRecord& record) {
-  const bool noted = contains(record.notes, "speculative decoding (MTP) was on") ||
+  const bool noted = has_part(record.notes, "speculative decoding (MTP) was on") ||
                      number_in_notes(record.notes, "MTP ");
   if (record.workload.speculative || noted)
     throw Skip{"speculative decoding with an acceptance that is not stated"};
@@ -313,7 +313,7 @@ void refuse_unstated(const InferenceRecord& record) {
 void refuse_queues(const InferenceRecord& record) {
   constexpr double mere_prompt = 10.0;  // input tokens per output token
   const InferenceRecord::Workload& load = record.workload;
-  const bool noted = contains(record.notes, "the running batch is below the stated concurrency");
+  const bool noted = has_part(record.notes, "the running batch is below the stated concurrency");
   const bool measured =
       record.ttft_s && record.tpot_s &&
       *load.input<mere_prompt* * load.output&& * record.ttft_s> * load.output * *record.tpot_s;
@@ -339,9 +339,9 @@ bool generated_lengths(double mean) {
 
 LengthSpread spread_of(const InferenceRecord& record) {
   const InferenceRecord::Workload& load = record.workload;
-  if (contains(load.data, "sharegpt")) return LengthSpread::exponential;
+  if (has_part(load.data, "sharegpt")) return LengthSpread::exponential;
   if (!generated_lengths(*load.output)) return LengthSpread::even;
-  return contains(record.notes, "random lengths around") ? LengthSpread::narrow
+  return has_part(record.notes, "random lengths around") ? LengthSpread::narrow
                                                          : LengthSpread::none;
 }
 
@@ -390,7 +390,7 @@ InferenceCase made_case(const InferenceRecord& record, const RunCatalog& catalog
   load_of_record(record, made);
   Deployment& deployment = made.deployment;
   deployment.model = model_of_record(record, catalog);
-  if (deployment.model.mla && contains(record.notes, "Triton attention backend"))
+  if (deployment.model.mla && has_part(record.notes, "Triton attention backend"))
     throw Skip{"attention over latents by Triton's kernels, whose rate is not known"};
   const auto layouts = layouts_of(record, deployment.model, made.assumptions);
   made.layout_stated = layouts.size() == 1;

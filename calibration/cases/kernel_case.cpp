@@ -29,7 +29,7 @@ constexpr double long_row = 16384.0;       // bytes that a block of threads keep
 /// Catalog device of a name in the table; empty: none. What stands in brackets says that it is
 /// another one.
 std::string device_of(const std::string& gpu) {
-  return contains(gpu, "(") ? "" : device_called(gpu, DeviceNaming::table);
+  return has_part(gpu, "(") ? "" : device_called(gpu, DeviceNaming::table);
 }
 
 std::optional<Precision> precision_of(const std::string& dtype) {
@@ -116,18 +116,18 @@ struct AttentionWords {
 };
 
 std::optional<AttentionWords> attention_words(const std::string& op) {
-  const bool causal = contains(op, "causal");
+  const bool causal = has_part(op, "causal");
   if (op.starts_with("attn_prefill")) return AttentionWords{causal, true, false, false};
   if (op.starts_with("sdp_fwd")) return AttentionWords{causal, true, false, false};
   if (op.starts_with("sdp_bwd")) return AttentionWords{causal, false, true, false};
   for (const char* const library : {"fa2_fwd", "fa3_fwd", "cudnn_fwd"})
-    if (op.starts_with(library)) return AttentionWords{causal, true, contains(op, "_bwd"), true};
+    if (op.starts_with(library)) return AttentionWords{causal, true, has_part(op, "_bwd"), true};
   return std::nullopt;
 }
 
 AttentionLibrary library_of(const std::string& op) {
-  if (op.starts_with("fa3") || contains(op, "_fa3")) return AttentionLibrary::flash3;
-  if (op.starts_with("cudnn") || contains(op, ":torch_flow") || contains(op, "trtllmprefill"))
+  if (op.starts_with("fa3") || has_part(op, "_fa3")) return AttentionLibrary::flash3;
+  if (op.starts_with("cudnn") || has_part(op, ":torch_flow") || has_part(op, "trtllmprefill"))
     return AttentionLibrary::vendor;
   // FlashAttention-2 is what the A100 runs, vLLM's kernels included.
   return AttentionLibrary::flash2;
@@ -196,20 +196,35 @@ bool is_streaming(const std::string& op) {
 
 /// Why an operation has no model of its own.
 std::string objection(const std::string& op) {
-  if (contains(op, "moe_fused"))
+  if (has_part(op, "moe_fused"))
     return "an inference kernel: routing, activation and GEMMs of the experts in one";
   if (op.starts_with("te_layer_gemms")) return "a sum of several GEMMs";
   if (op.starts_with("te_gemm"))
     return "a GEMM with Transformer Engine's casts, which steps price by stack";
   if (op.starts_with("deepep"))
     return "dispatch and combine of DeepEP, a library of its own, not NCCL";
-  if (contains(op, "p2p") || contains(op, "H2D") || contains(op, "D2H") || contains(op, "D2D"))
+  if (has_part(op, "p2p") || has_part(op, "H2D") || has_part(op, "D2H") || has_part(op, "D2D"))
     return "the rate of a link, not a kernel";
-  if (contains(op, "as reported")) return "heads and mask are not stated";
+  if (has_part(op, "as reported")) return "heads and mask are not stated";
   if (op == "fused_adamw") return "the formats of the states, thus the traffic, are not stated";
-  if (contains(op, "launch") || contains(op, "replay"))
+  if (has_part(op, "launch") || has_part(op, "replay"))
     return "a launch from the host: step times price it by layer and stack";
   return "no model for this operation";
+}
+
+Seconds quantise_time(const Gemm& gemm, const KernelDevice& on, const InferenceExtras& extras) {
+  const InferenceExtras::Quantising& of = extras.*quantising_of(on.precision);
+  return of.fixed + Bytes{of.bytes * gemm.batch * gemm.m * gemm.k} / on.device.memory_bandwidth;
+}
+
+Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
+                   const InferenceExtras& extras) {
+  // The A100 table (FlashAttention-2) shows none of it.
+  if (work.library == AttentionLibrary::flash2) return Seconds{};
+  const AttentionWork& at = work.work;
+  const double width = half_bytes * at.batch * at.query_length * (at.head_dim + at.value_dim);
+  const Bytes moved{(extras.cache_passes * work.kv_heads + extras.query_passes * at.heads) * width};
+  return extras.cache_fixed + moved / on.device.memory_bandwidth;
 }
 
 }  // namespace
@@ -217,7 +232,7 @@ std::string objection(const std::string& op) {
 MappedKernel map_kernel(const KernelRecord& record) {
   KernelCase kernel;
   const auto words = attention_words(record.op);
-  if (contains(record.op, "as reported") ||
+  if (has_part(record.op, "as reported") ||
       (!words && !is_product(record.op) && !is_streaming(record.op)))
     return no_kernel(objection(record.op));
   kernel.device = device_of(record.gpu);
@@ -242,21 +257,6 @@ InferenceExtras::Quantising InferenceExtras::*quantising_of(Precision precision)
   if (precision == Precision::nvfp4) return &InferenceExtras::nvfp4;
   FORETRAIN_REQUIRE(precision == Precision::fp8);
   return &InferenceExtras::fp8;
-}
-
-Seconds quantise_time(const Gemm& gemm, const KernelDevice& on, const InferenceExtras& extras) {
-  const InferenceExtras::Quantising& of = extras.*quantising_of(on.precision);
-  return of.fixed + Bytes{of.bytes * gemm.batch * gemm.m * gemm.k} / on.device.memory_bandwidth;
-}
-
-Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
-                   const InferenceExtras& extras) {
-  // The A100 table (FlashAttention-2) shows none of it.
-  if (work.library == AttentionLibrary::flash2) return Seconds{};
-  const AttentionWork& at = work.work;
-  const double width = half_bytes * at.batch * at.query_length * (at.head_dim + at.value_dim);
-  const Bytes moved{(extras.cache_passes * work.kv_heads + extras.query_passes * at.heads) * width};
-  return extras.cache_fixed + moved / on.device.memory_bandwidth;
 }
 
 namespace {

@@ -74,11 +74,6 @@ struct InferenceExtras {
 /// them.
 [[nodiscard]] InferenceExtras inference_extras();
 
-[[nodiscard]] Seconds quantise_time(const Gemm& gemm, const KernelDevice& on,
-                                    const InferenceExtras& extras);
-[[nodiscard]] Seconds cache_time(const AttentionCase& work, const KernelDevice& on,
-                                 const InferenceExtras& extras);
-
 /// Time of a kernel run again and again alone, as benchmarks measure it.
 /// @param extras  what the benchmark holds besides; none: InferenceExtras{}
 /// @pre the profile has the kernel's precision, or its library's rate of attention alone

@@ -12,7 +12,7 @@
 #include "calibration/cases/inference_case.hpp"
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
-#include "models/post_training/token_lengths.hpp"
+#include "models/post_training/post_training_plan.hpp"
 #include "models/post_training/weight_sync.hpp"
 #include "models/serving/serving_memory.hpp"
 
@@ -47,15 +47,15 @@ constexpr std::array trainers{NamedTrainer{"nemo", PolicyLoop::nemo_rl},
 PolicyLoop loop_of(const InferenceRecord& record) {
   const std::string words = lower(record.group + " " + record.source + " " + record.rl->trainer);
   for (const NamedTrainer& trainer : trainers)
-    if (contains(words, std::string(trainer.word))) return trainer.loop;
+    if (has_part(words, std::string(trainer.word))) return trainer.loop;
   return PolicyLoop::generic;
 }
 
 PolicyAlgorithm algorithm_of(const std::string& words) {
   const std::string word = lower(words);
-  if (contains(word, "dapo")) return PolicyAlgorithm::dapo;
-  if (contains(word, "ppo") && !contains(word, "grpo")) return PolicyAlgorithm::ppo;
-  if (contains(word, "rloo")) return PolicyAlgorithm::rloo;
+  if (has_part(word, "dapo")) return PolicyAlgorithm::dapo;
+  if (has_part(word, "ppo") && !has_part(word, "grpo")) return PolicyAlgorithm::ppo;
+  if (has_part(word, "rloo")) return PolicyAlgorithm::rloo;
   return PolicyAlgorithm::grpo;
 }
 
@@ -90,7 +90,7 @@ void lengths_of(const InferenceRecord& record, double samples, PostTrainingCase&
     return;
   }
   for (const RecipeLimit& limit : recipe_limits) {
-    if (!contains(lower(record.group), std::string(limit.table))) continue;
+    if (!has_part(lower(record.group), std::string(limit.table))) continue;
     if (!limit.model.empty() && record.model.name != limit.model) continue;
     made.assumptions.push_back(
         fmt::format("sequences of {:.0f} tokens at most, as the loop's "
@@ -135,9 +135,9 @@ void placement_of(const InferenceRecord& record, PostTrainingCase& made) {
     throw Skip{"how many GPUs generate and how many train is not stated"};
   const std::string id = lower(record.id);
   if (apart) plan.staleness = rl.staleness.value_or(1.0);
-  plan.partial_rollouts = contains(rl.placement, "async") || contains(id, "async");
+  plan.partial_rollouts = has_part(rl.placement, "async") || has_part(id, "async");
   if (plan.partial_rollouts && apart) plan.staleness = std::max(1.0, plan.staleness);
-  if (contains(id, "nemorl") && !plan.partial_rollouts && apart)
+  if (has_part(id, "nemorl") && !plan.partial_rollouts && apart)
     made.assumptions.emplace_back("one step off policy");
   if (apart && plan.loop == PolicyLoop::nemo_rl) plan.sync = SyncPath::checkpoint_engine;
 }
@@ -158,14 +158,14 @@ void rollout_of(const InferenceRecord& record, const RunCatalog& catalog, PostTr
   Deployment& rollout = made.setup.rollout;
   const int gpus = rl.generation_gpus.value_or(record.gpus.value_or(0));
   if (gpus < 1) throw Skip{"the number of GPUs is not stated"};
-  if (contains(record.model.name, "-VL-")) throw Skip{"the tokens of its images are not stated"};
+  if (has_part(record.model.name, "-VL-")) throw Skip{"the tokens of its images are not stated"};
   rollout.model = recorded_model(record, catalog);
   rollout.cluster = recorded_cluster(record, gpus, catalog, made.assumptions);
   rollout.kernels = catalog.device_profiles.at(rollout.cluster.host.device.name);
   rollout.site = catalog.sites.at("default");
   const auto engine = catalog.engines.find(engine_of_record(record.engine));
   rollout.engine = catalog.engines.at(engine == catalog.engines.end() ? "generic" : engine->first);
-  if (record.engine == "hf" || contains(record.engine, "hybrid engine"))
+  if (record.engine == "hf" || has_part(record.engine, "hybrid engine"))
     throw Skip{"generation by " + record.engine + " is not modelled"};
   if (record.weights == "fp8") {
     rollout.precision.attention = rollout.precision.linear = WeightFormat::fp8;
@@ -194,8 +194,8 @@ void policy_of(const InferenceRecord& record, const RunCatalog& catalog, PostTra
   job.device_profile = catalog.device_profiles.at(job.cluster.host.device.name);
   job.site = catalog.sites.at("default");
   const std::string words = lower(rl.trainer + " " + record.source + " " + record.group);
-  const bool megatron = contains(words, "megatron") || contains(words, "nemo") || rl.train.pipeline;
-  const bool deepspeed = contains(words, "deepspeed") || contains(words, "openrlhf");
+  const bool megatron = has_part(words, "megatron") || has_part(words, "nemo") || rl.train.pipeline;
+  const bool deepspeed = has_part(words, "deepspeed") || has_part(words, "openrlhf");
   job.stack = catalog.stacks.at(megatron    ? "megatron-core"
                                 : deepspeed ? "deepspeed-zero3"
                                             : "fsdp2");

@@ -45,7 +45,7 @@ std::string group_of(const RunRecord& record) {
   if (is_hybrid_architecture(record.architecture)) return hybrid_group;
   if (record.moe) return moe_group;
   const std::string precision = lower(record.precision);
-  const bool narrow = contains(precision, "fp8") || contains(precision, "fp4");
+  const bool narrow = has_part(precision, "fp8") || has_part(precision, "fp4");
   return narrow ? dense_fp8_group : dense_half_group;
 }
 
@@ -62,7 +62,7 @@ std::string grid_of(const RunRecord& record, const Job& job) {
 /// What in a record has no counterpart in a job and changes the time of a step.
 std::string objection(const RunRecord& record) {
   if (std::string why = beyond_jobs(record); !why.empty()) return why;
-  if (contains(record.notes, "power limited"))
+  if (has_part(record.notes, "power limited"))
     return "the power of the GPUs was limited, to what is not stated";
   const RunOptions options = run_options(record);
   if (!options.graphs_why.empty()) return options.graphs_why;

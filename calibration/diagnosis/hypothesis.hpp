@@ -55,9 +55,4 @@ inline constexpr std::string_view unexplained_id = "unexplained";
 /// The forecast of a job that differs from the case's, where it is one that can be priced.
 [[nodiscard]] std::vector<Variation> variation_of(const Job& job, std::string setting);
 
-/// Families of causes; each has a file of its own.
-[[nodiscard]] std::span<const Hypothesis> network_hypotheses();
-[[nodiscard]] std::span<const Hypothesis> compute_hypotheses();
-[[nodiscard]] std::span<const Hypothesis> host_hypotheses();
-
 }  // namespace foretrain

@@ -11,6 +11,7 @@
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_record.hpp"
 #include "calibration/training_logs/log_record.hpp"
+#include "models/base/contains.hpp"
 #include "models/rules/plan_rules.hpp"
 
 namespace foretrain {
@@ -32,13 +33,13 @@ constexpr std::array needed_keys{
 
 std::string pointer_of(const std::string& key) {
   std::string pointer = "/" + key;
-  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  std::ranges::replace(pointer, '.', '/');
   return pointer;
 }
 
 std::string key_of(std::string_view pointer) {
   std::string key(pointer.substr(1));
-  std::replace(key.begin(), key.end(), '/', '.');
+  std::ranges::replace(key, '/', '.');
   return key;
 }
 
@@ -52,7 +53,7 @@ bool is_key(const Json& record, const std::string& pointer) {
   if (pointer.find('~') != std::string::npos) return false;
   const bool known = record.contains(Json::json_pointer(pointer)) &&
                      !record[Json::json_pointer(pointer)].is_object();
-  return known || std::find(other_keys.begin(), other_keys.end(), pointer) != other_keys.end();
+  return known || contains(other_keys, pointer);
 }
 
 }  // namespace

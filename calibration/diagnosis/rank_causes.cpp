@@ -8,6 +8,7 @@
 #include "calibration/diagnosis/hypothesis.hpp"
 #include "calibration/diagnosis/likelihood.hpp"
 #include "calibration/diagnosis/sign.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -19,7 +20,7 @@ MeasuredRun measured_run(const TrainingLog& log) {
 
 /// ln of the mean of exp: without overflow.
 double ln_mean(const std::vector<double>& lns) {
-  const double most = *std::max_element(lns.begin(), lns.end());
+  const double most = *std::ranges::max_element(lns);
   double sum = 0.0;
   for (const double ln : lns) sum += std::exp(ln - most);
   return most + std::log(sum / static_cast<double>(lns.size()));
@@ -125,8 +126,7 @@ class Ranking {
     for (WeighedHypothesis& one : levels_) {
       std::vector<double> each;
       for (const Variation& variation : one.variations) each.push_back(ln_of(one, variation.run));
-      one.best =
-          static_cast<std::size_t>(std::max_element(each.begin(), each.end()) - each.begin());
+      one.best = static_cast<std::size_t>(std::ranges::max_element(each) - each.begin());
       add({std::string(one.hypothesis->id)},
           std::log(one.hypothesis->prior) + ln_mean(each) + ln_signs(*one.hypothesis, nullptr));
     }
@@ -150,24 +150,23 @@ class Ranking {
 
   void normalise(const std::vector<double>& lns) {
     auto& all = diagnosis_.explanations;
-    const double most = *std::max_element(lns.begin(), lns.end());
+    const double most = *std::ranges::max_element(lns);
     double sum = 0.0;
     for (std::size_t i = 0; i < all.size(); ++i) sum += all[i].likelihood = std::exp(lns[i] - most);
     for (StepExplanation& one : all) one.likelihood /= sum;
-    std::stable_sort(all.begin(), all.end(),
-                     [](const StepExplanation& a, const StepExplanation& b) {
-                       return a.likelihood > b.likelihood;
-                     });
+    std::ranges::stable_sort(all, [](const StepExplanation& a, const StepExplanation& b) {
+      return a.likelihood > b.likelihood;
+    });
     constexpr double third = 1.0 / 3.0;
-    diagnosis_.tied = static_cast<std::size_t>(
-        std::count_if(all.begin(), all.end(), [&](const StepExplanation& one) {
+    diagnosis_.tied =
+        static_cast<std::size_t>(std::ranges::count_if(all, [&](const StepExplanation& one) {
           return one.likelihood >= third * all.front().likelihood;
         }));
   }
 
   [[nodiscard]] bool has_level_finding() const {
-    return std::any_of(diagnosis_.findings.begin(), diagnosis_.findings.end(),
-                       [](const RunFinding& one) { return is_level(one.kind); });
+    return std::ranges::any_of(diagnosis_.findings,
+                               [](const RunFinding& one) { return is_level(one.kind); });
   }
 
   /// Inside the band, but the likeliest explanation is not that nothing is the matter.
@@ -183,8 +182,7 @@ class Ranking {
   [[nodiscard]] double marginal(std::string_view id) const {
     double sum = 0.0;
     for (const StepExplanation& one : diagnosis_.explanations)
-      if (std::find(one.causes.begin(), one.causes.end(), id) != one.causes.end())
-        sum += one.likelihood;
+      if (contains(one.causes, id)) sum += one.likelihood;
     return std::min(1.0, sum);
   }
 
@@ -240,10 +238,9 @@ class Ranking {
   }
 
   static void sort_evidence(RankedCause& cause) {
-    std::stable_sort(cause.evidence.begin(), cause.evidence.end(),
-                     [](const Evidence& a, const Evidence& b) {
-                       return std::abs(a.weight) > std::abs(b.weight);
-                     });
+    std::ranges::stable_sort(cause.evidence, [](const Evidence& a, const Evidence& b) {
+      return std::abs(a.weight) > std::abs(b.weight);
+    });
   }
 
   /// By the time that they are likely to cost, then by likelihood; what is no cause comes last,
@@ -255,11 +252,9 @@ class Ranking {
       const bool none = one.id == as_forecast_id || one.id == unexplained_id;
       return none ? -1.0 : one.likelihood * one.lost;
     };
-    std::stable_sort(diagnosis_.causes.begin(), diagnosis_.causes.end(),
-                     [&](const RankedCause& a, const RankedCause& b) {
-                       return std::pair(weight(a), a.likelihood) >
-                              std::pair(weight(b), b.likelihood);
-                     });
+    std::ranges::stable_sort(diagnosis_.causes, [&](const RankedCause& a, const RankedCause& b) {
+      return std::pair(weight(a), a.likelihood) > std::pair(weight(b), b.likelihood);
+    });
   }
 
   Diagnosis& diagnosis_;

@@ -54,7 +54,7 @@ double interval_of(const std::vector<LoggedStep>& steps) {
 }
 
 bool checkpoint_between(const TrainingLog& log, double after, double until) {
-  return std::any_of(log.events.begin(), log.events.end(), [&](const LogEvent& event) {
+  return std::ranges::any_of(log.events, [&](const LogEvent& event) {
     return event.kind == LogEventKind::checkpoint && event.step &&
            static_cast<double>(*event.step) >= after && static_cast<double>(*event.step) <= until;
   });
@@ -81,7 +81,7 @@ void find_stalls(RunCourse& course, const std::vector<LoggedStep>& steps,
 /// How many of some steps lie at one and at multiples of a distance from it, give or take half a
 /// record.
 long steps_on_grid(const std::vector<long>& steps, double interval, long phase, double period) {
-  return std::count_if(steps.begin(), steps.end(), [&](long step) {
+  return std::ranges::count_if(steps, [&](long step) {
     const double apart = static_cast<double>(step - phase) / period;
     return std::abs(apart - std::round(apart)) * period <= 0.5 * interval;
   });

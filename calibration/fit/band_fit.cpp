@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "models/forecast/band.hpp"
 
@@ -144,8 +145,7 @@ void compare_with_constant(const std::vector<BandCase>& cases, const std::vector
 std::vector<std::string> families_of(const std::vector<BandCase>& cases) {
   std::vector<std::string> families;
   for (const BandCase& at : cases)
-    if (std::find(families.begin(), families.end(), at.family) == families.end())
-      families.push_back(at.family);
+    if (!contains(families, at.family)) families.push_back(at.family);
   return families;
 }
 
@@ -187,7 +187,7 @@ double conformal_factor(const std::vector<BandCase>& cases, const std::vector<do
     needed.emplace_back(std::expm1(std::abs(cases[i].error)) / width, weights[i]);
     total += weights[i];
   }
-  std::sort(needed.begin(), needed.end());
+  std::ranges::sort(needed);
   double sum = 0.0;
   for (const auto& [factor, weight] : needed)
     if ((sum += weight) >= band_coverage * total) return std::max(1.0, factor);

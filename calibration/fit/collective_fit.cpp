@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/record_networks.hpp"
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -72,7 +72,7 @@ std::vector<SweepFact> facts_of(const std::vector<SweepRecord>& records,
 bool between_hosts(const SweepFact& fact) { return fact.collective.group.domains() > 1; }
 
 bool is_part(const LinkFamily& family, const std::string& device) {
-  return std::find(family.parts.begin(), family.parts.end(), device) != family.parts.end();
+  return contains(family.parts, device);
 }
 
 /// The family that sweeps of a device are of, if any.
@@ -192,7 +192,7 @@ class FamilyFit {
   /// The constant of every part, those after the first as copies.
   void add(const LineSlot& slot, const SweepFit& lines, std::size_t i) {
     ConstantNames parts = family_.parts;
-    if (!contains(slot.key, "in_switch"))
+    if (!has_part(slot.key, "in_switch"))
       parts.insert(parts.end(), family_.without_switch.begin(), family_.without_switch.end());
     FittedValue value = value_of("device/" + parts.front(), slot, lines, i);
     for (const std::string& part : parts) {

@@ -229,8 +229,8 @@ EngineFit fit_one(const std::string& engine, const EngineProblem& problem,
 }
 
 const EngineFit* fit_of(const std::vector<EngineFit>& fits, const std::string& engine) {
-  const auto found = std::find_if(fits.begin(), fits.end(),
-                                  [&](const EngineFit& fit) { return fit.engine == engine; });
+  const auto found =
+      std::ranges::find_if(fits, [&](const EngineFit& fit) { return fit.engine == engine; });
   return found == fits.end() ? nullptr : &*found;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "models/base/contains.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
@@ -201,9 +202,6 @@ class PlanReader {
     if (!fixed) return report(path, values_.text(path) + " has no constant " + key);
     for (std::size_t i = 0; i < plan.constants.size(); ++i) {
       const FitConstant& other = plan.constants[i];
-      const auto contains = [](const auto& list, const auto& item) {
-        return std::find(list.begin(), list.end(), item) != list.end();
-      };
       if (!contains(other.keys, key) || !contains(other.profiles, *profile)) continue;
       if (i == index) return report(path, "is the constant itself");
       constant.like = i;
@@ -229,6 +227,12 @@ class PlanReader {
   std::vector<std::pair<std::size_t, std::string>> likes_;
 };
 
+/// The keys of the file.
+const FieldTable& fit_plan_fields() {
+  static const FieldTable table("Fit plans", plan_keys());
+  return table;
+}
+
 }  // namespace
 
 std::string FitConstant::text() const {
@@ -251,9 +255,8 @@ FitPlan without_profiles(const FitPlan& plan, const std::vector<ProfileRef>& out
   std::map<std::size_t, std::size_t> places;  // of what stays
   for (std::size_t i = 0; i < plan.constants.size(); ++i) {
     FitConstant constant = plan.constants[i];
-    std::erase_if(constant.profiles, [&out](const ProfileRef& profile) {
-      return std::find(out.begin(), out.end(), profile) != out.end();
-    });
+    std::erase_if(constant.profiles,
+                  [&out](const ProfileRef& profile) { return contains(out, profile); });
     if (constant.profiles.empty()) continue;
     places[i] = kept.constants.size();
     kept.constants.push_back(std::move(constant));
@@ -268,11 +271,6 @@ FitPlan without_profiles(const FitPlan& plan, const std::vector<ProfileRef>& out
     if (constant.like) constant.like = places.at(*constant.like);
   }
   return kept;
-}
-
-const FieldTable& fit_plan_fields() {
-  static const FieldTable table("Fit plans", plan_keys());
-  return table;
 }
 
 std::optional<FitPlan> read_fit_plan(const std::string& text, const std::string& name,

@@ -61,7 +61,4 @@ struct FitPlan {
 /// number.
 [[nodiscard]] FitPlan without_profiles(const FitPlan& plan, const std::vector<ProfileRef>& out);
 
-/// The keys of the file.
-[[nodiscard]] const FieldTable& fit_plan_fields();
-
 }  // namespace foretrain

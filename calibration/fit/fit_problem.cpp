@@ -2,6 +2,7 @@
 #include "calibration/fit/internal/fit_problem.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "models/base/parallel.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
@@ -25,6 +27,49 @@ const std::vector<double>& sides(const Job& job, bool coarse) {
   static const std::vector<double> few{-0.25, 0.25};
   static const std::vector<double> many{-1.0, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1.0};
   return job.parallel.pipeline > 1 && !coarse ? many : few;
+}
+
+using Eigen::Index;
+using Eigen::VectorXd;
+
+/// A ratio and what it counts.
+struct Weighted {
+  double ratio;
+  double weight;
+};
+
+double quantile(const std::vector<Weighted>& sorted, double share) {
+  constexpr double slack = 1e-9;  // sums of weights differ in their last bits
+  double total = 0.0;
+  for (const Weighted& item : sorted) total += item.weight;
+  double sum = 0.0;
+  for (const Weighted& item : sorted) {
+    sum += item.weight;
+    if (sum >= share * total * (1.0 - slack)) return item.ratio;
+  }
+  return sorted.back().ratio;
+}
+
+/// The 10th and 90th percentile of the stack's records together with a prior for stacks with few:
+/// as many as plan.band_rows spread as a normal distribution of plan.band_width.
+FittedBand band_of(const FitPlan& plan, const std::string& stack, std::vector<Weighted> ratios) {
+  constexpr double repeats = 0.03;  // runs of one configuration differ by that much
+  FittedBand band{stack, static_cast<int>(ratios.size())};
+  std::vector<double> errors;
+  for (const Weighted& item : ratios) errors.push_back(std::abs(1.0 / item.ratio - 1.0));
+  band.error = percentile_of(errors, 0.5);
+  // Normal quantiles at 5, 15, ... 95 %.
+  constexpr auto deviations =
+      std::to_array({-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645});
+  for (const double deviation : deviations)
+    ratios.push_back({std::exp(plan.band_width * deviation),
+                      plan.band_rows / static_cast<double>(deviations.size())});
+  std::ranges::sort(ratios, [](const Weighted& a, const Weighted& b) { return a.ratio < b.ratio; });
+  const auto rounded = [](double value) { return std::round(value * 1000.0) / 1000.0; };
+  band.low = rounded(std::min(quantile(ratios, 0.1), 1.0 - repeats));
+  band.high = rounded(std::max(quantile(ratios, 0.9), 1.0 + repeats));
+  band.error = rounded(band.error);
+  return band;
 }
 
 }  // namespace
@@ -106,8 +151,7 @@ double FitProblem::residual(const Row& row) const {
 void FitProblem::derive(Row& row, Index index, const VectorXd& x, const VectorXd& spans,
                         const PlaneOptions& options) {
   const auto count = static_cast<Index>(row.knobs.size());
-  const auto moved = std::count_if(row.knobs.begin(), row.knobs.end(),
-                                   [](const Knob& knob) { return knob.moves; });
+  const auto moved = std::ranges::count_if(row.knobs, [](const Knob& knob) { return knob.moves; });
   if (moved == 0) {
     set(row, x);
     planes_.values[index] = residual(row);
@@ -303,6 +347,27 @@ std::vector<bool> FitProblem::variables_of(const std::vector<bool>& rows) const 
       for (const Knob& knob : rows_[i].knobs)
         variables[static_cast<std::size_t>(knob.variable)] = true;
   return variables;
+}
+
+std::vector<FittedBand> stack_bands(const FitPlan& plan, const FitProblem& problem,
+                                    const VectorXd& weights, const std::vector<double>& seconds) {
+  std::map<std::string, std::vector<Weighted>> dense;
+  std::map<std::string, std::vector<Weighted>> all;
+  for (std::size_t row = 0; row < problem.rows(); ++row) {
+    const Weighted ratio{problem.check(row).measured / seconds[row],
+                         weights[static_cast<Index>(row)]};
+    if (ratio.weight <= 0.0) continue;
+    all[problem.job(row).stack.name].push_back(ratio);
+    if (!problem.job(row).model.moe) dense[problem.job(row).stack.name].push_back(ratio);
+  }
+  dense.merge(all);
+  std::vector<FittedBand> bands;
+  for (const ProfileRef& profile : plan.profiles()) {
+    const auto found = dense.find(profile.name);
+    if (profile.layer != ProfileLayer::stack || found == dense.end()) continue;
+    bands.push_back(band_of(plan, profile.name, found->second));
+  }
+  return bands;
 }
 
 }  // namespace foretrain

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "models/layers/parameters.hpp"
 
@@ -38,8 +39,7 @@ template <class Of>
 std::vector<std::string> values(const Runs& runs, const Of& of) {
   std::vector<std::string> found;
   for (const RunFacts& run : runs)
-    if (const std::string value = of(run);
-        !value.empty() && std::find(found.begin(), found.end(), value) == found.end())
+    if (const std::string value = of(run); !value.empty() && !contains(found, value))
       found.push_back(value);
   return found;
 }
@@ -61,7 +61,7 @@ std::vector<Fold> source_folds(const Runs& runs) {
 
 template <class Holds>
 long count(const Runs& runs, const Holds& holds) {
-  return std::count_if(runs.begin(), runs.end(), holds);
+  return std::ranges::count_if(runs, holds);
 }
 
 bool is_large(const RunFacts& run) { return run.gpus > fold_gpus_known; }
@@ -178,11 +178,10 @@ RunFacts facts_of(const StepRun& run, const FitPlan& plan, const RunCatalog& cat
 
 std::vector<Fold> folds_of(FoldAxis axis, const std::vector<RunFacts>& runs) {
   std::vector<Fold> folds = all_folds(axis, runs);
-  folds.erase(std::remove_if(folds.begin(), folds.end(),
-                             [](const Fold& fold) {
-                               return std::count(fold.asked.begin(), fold.asked.end(), true) == 0;
-                             }),
-              folds.end());
+  folds.erase(
+      std::remove_if(folds.begin(), folds.end(),
+                     [](const Fold& fold) { return std::ranges::count(fold.asked, true) == 0; }),
+      folds.end());
   return folds;
 }
 

@@ -13,6 +13,7 @@
 
 #include "calibration/fit/internal/kernel_slots.hpp"
 #include "calibration/records/run_source.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -147,8 +148,7 @@ class Chip {
   void copy_bf16() {
     const std::vector<FittedValue> values = fit_.values;
     for (const FittedValue& value : values) {
-      if (!value.key.starts_with("gemm.bf16.") ||
-          std::find(parts_.begin(), parts_.end(), value.profile.substr(7)) == parts_.end())
+      if (!value.key.starts_with("gemm.bf16.") || !contains(parts_, value.profile.substr(7)))
         continue;
       FittedValue copy = value;
       if (copy.as.empty()) copy.as = value.profile + " " + value.key;
@@ -170,16 +170,12 @@ class Chip {
   KernelFit& fit_;
 };
 
-bool is_one_of(const std::string& name, const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The preferred tables that the device has products in.
 KernelNames tables_of(const std::string& device, const std::vector<KernelFact>& facts) {
   for (const KernelNames& tables : product_tables())
     for (const KernelFact& fact : facts)
       if (fact.kernel.device == device && std::holds_alternative<GemmCase>(fact.kernel.work) &&
-          is_one_of(fact.table, tables))
+          contains(tables, fact.table))
         return tables;
   return {};
 }
@@ -222,12 +218,12 @@ class ChipFit {
     return [this, precision](const KernelFact& fact) {
       const auto* const work = std::get_if<GemmCase>(&fact.kernel.work);
       return work != nullptr && fact.kernel.device == measured_ &&
-             fact.kernel.precision == precision && is_one_of(fact.table, tables_);
+             fact.kernel.precision == precision && contains(tables_, fact.table);
     };
   }
 
   [[nodiscard]] bool has_products(Precision precision) const {
-    return std::any_of(facts_.begin(), facts_.end(), products(precision));
+    return std::ranges::any_of(facts_, products(precision));
   }
 
   void fit_sixteen_bits() {
@@ -244,19 +240,19 @@ class ChipFit {
   void fit_rest() {
     const auto attention = [&](const KernelFact& fact) {
       const auto* const work = std::get_if<AttentionCase>(&fact.kernel.work);
-      return work != nullptr && is_one_of(fact.kernel.device, parts_) &&
+      return work != nullptr && contains(parts_, fact.kernel.device) &&
              runs_here(fact.kernel.device, work->library);
     };
-    if (std::any_of(facts_.begin(), facts_.end(), attention)) {
+    if (std::ranges::any_of(facts_, attention)) {
       chip_.fit("attention", facts_, kernel_slots::attention_slots(device_.architecture),
                 attention);
       chip_.add_band("alone.attention_band", &KernelsAlone::attention_band);
     }
     const auto streams = [&](const KernelFact& fact) {
-      return is_one_of(fact.kernel.device, parts_) &&
+      return contains(parts_, fact.kernel.device) &&
              std::holds_alternative<StreamCase>(fact.kernel.work);
     };
-    if (std::none_of(facts_.begin(), facts_.end(), streams)) return;
+    if (std::ranges::none_of(facts_, streams)) return;
     chip_.measure("streaming", facts_, streams);
     chip_.add_band("alone.memory_band", &KernelsAlone::memory_band);
   }
@@ -284,11 +280,10 @@ KernelFit fit_kernels(const std::vector<KernelRecord>& records, const RunCatalog
   // it.
   std::vector<const KernelNames*> oldest_first;
   for (const auto& [measured, parts] : families) oldest_first.push_back(&parts);
-  std::stable_sort(oldest_first.begin(), oldest_first.end(),
-                   [&](const KernelNames* a, const KernelNames* b) {
-                     return catalog.devices.at(a->front()).architecture <
-                            catalog.devices.at(b->front()).architecture;
-                   });
+  std::ranges::stable_sort(oldest_first, [&](const KernelNames* a, const KernelNames* b) {
+    return catalog.devices.at(a->front()).architecture <
+           catalog.devices.at(b->front()).architecture;
+  });
   KernelFit fit;
   fit.extras = inference_extras();
   std::set<Precision> made;

@@ -13,7 +13,6 @@
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
-#include "calibration/fit/internal/stack_bands.hpp"
 #include "models/base/require.hpp"
 #include "models/forecast/band.hpp"
 #include "models/grid/stage_layout.hpp"

@@ -78,7 +78,7 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
   FORETRAIN_REQUIRE(errors.size() == count);
   std::vector<double> amounts;
   for (const double error : errors) amounts.push_back(std::abs(error));
-  std::sort(amounts.begin(), amounts.end());
+  std::ranges::sort(amounts);
   // One record of ten may be wrong; where more look so, the form does not fit and the errors say
   // it.
   const double limit = std::max(

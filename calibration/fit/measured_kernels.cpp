@@ -94,9 +94,8 @@ class KernelFitter {
       return fact.kernel.precision == precision &&
              std::holds_alternative<GemmCase>(fact.kernel.work);
     };
-    const bool cold = std::any_of(facts_.begin(), facts_.end(), [&](const Fact& fact) {
-      return is_product(fact) && fact.mode == "cold";
-    });
+    const bool cold = std::ranges::any_of(
+        facts_, [&](const Fact& fact) { return is_product(fact) && fact.mode == "cold"; });
     const std::string name(name_of(precision));
     MeasuredGroup group = group_of("gemm " + name, [&](const Fact& fact) {
       if (!is_product(fact) || fact.mode == "sustained" || fact.mode == "trace") return false;

@@ -50,7 +50,7 @@ void say_clocks(const std::vector<ImportedLog>& logs, Sentences& verdict) {
   for (const ImportedLog& log : logs)
     highest = std::max(highest, log.facts.highest_clock_mhz.value_or(0.0));
   const auto lasted = [](const auto& product) { return product.second.sustained > 0.0; };
-  if (!products.empty() && std::none_of(products.begin(), products.end(), lasted))
+  if (!products.empty() && std::ranges::none_of(products, lasted))
     verdict.emplace_back(
         "sustained clocks were not measured: GEMMs in training keep the rate of "
         "the base profile");
@@ -132,10 +132,10 @@ std::vector<std::vector<SweepRecord>> sweeps_of(const std::vector<ImportedLog>& 
 void say_outliers(const std::vector<SweepRecord>& sweep, const SweepCurve& curve,
                   Sentences& verdict) {
   if (curve.outliers.empty()) return;
-  const auto worst = std::max_element(curve.outliers.begin(), curve.outliers.end(),
-                                      [](const CurveOutlier& a, const CurveOutlier& b) {
-                                        return std::abs(a.log_error) < std::abs(b.log_error);
-                                      });
+  const auto worst =
+      std::ranges::max_element(curve.outliers, [](const CurveOutlier& a, const CurveOutlier& b) {
+        return std::abs(a.log_error) < std::abs(b.log_error);
+      });
   verdict.push_back(fmt::format(
       "points of {1} far off its curve: {0}; {2} by {3:+.0f} %", curve.outliers.size(),
       sweep.front().sweep, sweep[worst->record].id(), 100.0 * (std::exp(-worst->log_error) - 1.0)));
@@ -186,8 +186,7 @@ void say_noise(const std::vector<ImportedLog>& logs, Sentences& verdict) {
       if (const auto spread = note_number(one.note, "spread")) spreads.push_back(*spread);
   if (spreads.empty()) return;
   const double usual = median_of(spreads);
-  const auto many =
-      std::count_if(spreads.begin(), spreads.end(), [](double spread) { return spread > wide; });
+  const auto many = std::ranges::count_if(spreads, [](double spread) { return spread > wide; });
   if (usual > 0.05)
     verdict.push_back(
         fmt::format("kernels are noisy: half of them spread by {:.0f} % and more", 100.0 * usual));
@@ -207,8 +206,8 @@ void say_logs(const std::vector<ImportedLog>& logs, const MeasuredFit& fit, Sent
     verdict.push_back(
         fmt::format("{} rows of the logs were left out as damaged or wrong", left_out));
   if (!fit.outliers.empty()) {
-    const auto worst = std::max_element(
-        fit.outliers.begin(), fit.outliers.end(), [](const FitOutlier& a, const FitOutlier& b) {
+    const auto worst =
+        std::ranges::max_element(fit.outliers, [](const FitOutlier& a, const FitOutlier& b) {
           return std::abs(std::log1p(a.error)) < std::abs(std::log1p(b.error));
         });
     verdict.push_back(

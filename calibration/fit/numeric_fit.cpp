@@ -174,12 +174,11 @@ ConstantEvidence evidence_of(const std::vector<double>& said,
   std::map<std::string, double> shares;
   for (std::size_t i = 0; i < said.size(); ++i) shares[records[i].source] += said[i] / all;
   evidence.sources = {shares.begin(), shares.end()};
-  std::stable_sort(evidence.sources.begin(), evidence.sources.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(evidence.sources,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::size_t> order(said.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return said[a] > said[b]; });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return said[a] > said[b]; });
   for (double sum = 0.0; sum < most * all; ++evidence.records) {
     const std::size_t next = order.at(static_cast<std::size_t>(evidence.records));
     sum += said[next];

@@ -63,8 +63,7 @@ double error_after(const std::vector<OwnRun>& own, int fitted, const std::string
   return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(options.draws);
 }
 
-}  // namespace
-
+/// Deviations of a plan's constants, as profiles would state them.
 StatedDeviations stated_deviations(const FitPlan& plan, const std::vector<double>& deviations) {
   FORETRAIN_REQUIRE(deviations.size() == plan.constants.size());
   StatedDeviations stated;
@@ -74,6 +73,7 @@ StatedDeviations stated_deviations(const FitPlan& plan, const std::vector<double
   return stated;
 }
 
+/// The jobs of these runs with a plan's constants set.
 std::vector<OwnRun> own_runs_with(const FitPlan& plan, const std::vector<double>& values,
                                   const std::vector<const StepRun*>& runs) {
   FORETRAIN_REQUIRE(values.size() == plan.constants.size());
@@ -89,6 +89,8 @@ std::vector<OwnRun> own_runs_with(const FitPlan& plan, const std::vector<double>
   }
   return own;
 }
+
+}  // namespace
 
 OwnDraws draw_own(const FitPlan& plan, const std::vector<StepRun>& runs, const FoldConstants& fold,
                   const OwnDrawsOptions& options) {

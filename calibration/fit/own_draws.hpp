@@ -27,15 +27,6 @@ struct OwnDraws {
   std::vector<double> after;  ///< by OwnDrawsOptions::fitted; negative: too few runs
 };
 
-/// Deviations of a plan's constants, as profiles would state them.
-[[nodiscard]] StatedDeviations stated_deviations(const FitPlan& plan,
-                                                 const std::vector<double>& deviations);
-
-/// The jobs of these runs with a plan's constants set.
-[[nodiscard]] std::vector<OwnRun> own_runs_with(const FitPlan& plan,
-                                                const std::vector<double>& values,
-                                                const std::vector<const StepRun*>& runs);
-
 /// Draws from one fold: its constants are those of a fit without its runs. The draws follow from
 /// the name of the fold alone. @param runs those with a job are the runs of the fold, in order
 [[nodiscard]] OwnDraws draw_own(const FitPlan& plan, const std::vector<StepRun>& runs,

@@ -11,7 +11,6 @@
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
-#include "calibration/fit/internal/stack_bands.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

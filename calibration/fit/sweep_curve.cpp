@@ -54,8 +54,7 @@ CurveLine tangent(const std::vector<Point>& sorted, double share) {
 }
 
 std::vector<CurveLine> start_lines(std::vector<Point> sorted, std::size_t count) {
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Point& a, const Point& b) { return a.size < b.size; });
+  std::ranges::sort(sorted, [](const Point& a, const Point& b) { return a.size < b.size; });
   std::vector<CurveLine> lines;
   for (std::size_t i = 0; i < count; ++i)
     lines.push_back(tangent(sorted, (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
@@ -119,7 +118,7 @@ SweepCurve fit_sweep_curve(const std::vector<SweepRecord>& sweep) {
   const double limit = std::max(std::log1p(far_off), of_median * percentile_of(amounts, 0.5));
   for (std::size_t i = 0; i < errors.size(); ++i)
     if (std::abs(errors[i]) > limit) weights[i] = 0.0;
-  if (std::count(weights.begin(), weights.end(), 0.0) > 0) {
+  if (std::ranges::count(weights, 0.0) > 0) {
     curve.lines = fitted(start, points, weights);
     errors = log_errors(curve.lines, points);
     for (std::size_t i = 0; i < errors.size(); ++i)

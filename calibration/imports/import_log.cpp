@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "calibration/imports/log_readers.hpp"
 #include "calibration/imports/log_text.hpp"
+#include "calibration/records/run_record.hpp"
 #include "scenarios/fields/field_table.hpp"
 
 namespace foretrain {
@@ -32,6 +34,34 @@ std::optional<LogFormat> json_format(std::string_view text) {
   for (const Sign& sign : signs)
     if (holds(text, sign.word)) return sign.format;
   return std::nullopt;
+}
+
+/// The one device that all records are of; empty where they differ.
+template <class Records>
+std::string common_device(const Records& records) {
+  std::set<std::string> devices;
+  for (const auto& record : records) devices.insert(device_of_product(record.gpu));
+  return devices.size() == 1 ? *devices.begin() : "";
+}
+
+/// Tables and records in the formats of calibration/measured, read back into a log.
+ImportedLog import_records(const std::string& text, const std::string& file, LogFormat format,
+                           Diagnostics& diagnostics) {
+  ImportedLog log;
+  log.file = file;
+  log.format = format;
+  log.facts.tool = "records";
+  if (format == LogFormat::kernel_table) {
+    log.kernels = read_kernel_records(text, file, diagnostics);
+    log.facts.device = common_device(log.kernels);
+  } else if (format == LogFormat::sweep_table) {
+    log.sweeps = read_sweep_records(text, file, diagnostics);
+    log.facts.device = common_device(log.sweeps);
+  } else {
+    const auto document = parse_yaml(text, file, run_record_limits(), diagnostics);
+    if (document && !read_run_records(*document, file, diagnostics).empty()) log.run_records = text;
+  }
+  return log;
 }
 
 template <LogFormat format>
@@ -60,9 +90,7 @@ LogReader& reader_of(LogFormat format) {
       Row{LogFormat::run_records, read_records<LogFormat::run_records>},
   };
   static_assert(rows.size() == EnumNames<LogFormat>::names.size());
-  return *std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-            return row.format == format;
-          })->read;
+  return *std::ranges::find_if(rows, [&](const Row& row) { return row.format == format; })->read;
 }
 
 /// A log of another GPU than the one it was announced as.

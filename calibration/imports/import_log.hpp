@@ -23,8 +23,4 @@ inline constexpr std::size_t most_log_bytes = std::size_t{512} << 20;
                                      std::optional<LogFormat> format, const ImportOptions& options,
                                      Diagnostics& diagnostics);
 
-/// Tables and records in the formats of calibration/measured, read back into a log.
-[[nodiscard]] ImportedLog import_records(const std::string& text, const std::string& file,
-                                         LogFormat format, Diagnostics& diagnostics);
-
 }  // namespace foretrain

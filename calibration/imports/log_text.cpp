@@ -72,7 +72,7 @@ std::optional<double> number_in(std::string_view text) {
 
 std::optional<double> whole_in(std::string_view text) {
   constexpr double most = 9007199254740992.0;
-  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit)) return std::nullopt;
+  if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
   const auto number = number_in(text);
   return number && *number <= most ? number : std::nullopt;
 }

@@ -144,7 +144,7 @@ class MlperfReader {
                     "no step time can be found: neither train_step_time nor throughput or blocks "
                     "with a global_batch_size",
                     diagnostics_);
-    std::sort(found.seconds.begin(), found.seconds.end());
+    std::ranges::sort(found.seconds);
     run_.step_s = share(found.seconds, 0.5);
     run_.low_s = share(found.seconds, 0.05);
     run_.high_s = share(found.seconds, 0.95);
@@ -162,7 +162,7 @@ class MlperfReader {
   void check_blocks() {
     if (blocks_.empty() || !run_.global_batch) return;
     std::vector<double> sorted = blocks_;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     const double by_blocks = share(sorted, 0.5) * *run_.global_batch;
     if (std::abs(run_.step_s / by_blocks - 1.0) <= 0.15) return;
     log_.flagged.push_back(

@@ -13,7 +13,6 @@
 
 #include "calibration/imports/internal/nccl_test_reader.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/imports/nccl_devices.hpp"
 #include "calibration/imports/sweep_row.hpp"
 
 namespace foretrain {

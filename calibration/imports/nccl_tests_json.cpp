@@ -8,7 +8,6 @@
 #include "calibration/imports/json_document.hpp"
 #include "calibration/imports/log_readers.hpp"
 #include "calibration/imports/log_text.hpp"
-#include "calibration/imports/nccl_devices.hpp"
 #include "calibration/imports/sweep_row.hpp"
 
 namespace foretrain {

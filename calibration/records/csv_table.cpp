@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -34,15 +35,14 @@ std::vector<std::string> missing_of(const std::vector<std::string>& required,
                                     const std::vector<std::string>& columns) {
   std::vector<std::string> missing;
   for (const std::string& column : required)
-    if (std::find(columns.begin(), columns.end(), column) == columns.end())
-      missing.push_back(column);
+    if (!contains(columns, column)) missing.push_back(column);
   return missing;
 }
 
 }  // namespace
 
 const std::string& CsvTable::cell(const CsvRow& row, std::string_view column) const {
-  const auto found = std::find(columns.begin(), columns.end(), column);
+  const auto found = std::ranges::find(columns, column);
   FORETRAIN_REQUIRE(found != columns.end());
   return row.cells[static_cast<std::size_t>(found - columns.begin())];
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/contains.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
@@ -214,7 +215,7 @@ class KeyCheck {
       if (entry.key.empty() || entry.key.find(' ') != std::string::npos ||
           !has_word(group->keys, entry.key))
         report(entry, full, *group);
-      else if (std::find(free_maps.begin(), free_maps.end(), entry.key) == free_maps.end())
+      else if (!contains(free_maps, entry.key))
         check(entry.value, full);
     }
   }
@@ -237,7 +238,7 @@ void check_word(const YamlNode& map, const char* key, Diagnostics& diagnostics) 
   std::vector<std::string> names;
   for (const auto& [value, name] : EnumNames<E>::names) names.emplace_back(name);
   const auto known = [&](const YamlNode& word) {
-    if (std::find(names.begin(), names.end(), word.text) == names.end())
+    if (!contains(names, word.text))
       diagnostics.add(word.mark, std::string("runs[].fine_tuning.") + key,
                       in_quotes(word.text) + " is none of " + joined(names));
   };

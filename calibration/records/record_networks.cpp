@@ -129,8 +129,7 @@ const RecordNetworks& record_networks() {
 }
 
 bool has_any(const std::string& words, const std::vector<std::string>& parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](const std::string& part) { return contains(words, part); });
+  return std::ranges::any_of(parts, [&](const std::string& part) { return has_part(words, part); });
 }
 
 }  // namespace
@@ -148,11 +147,10 @@ std::string run_fabric(const std::string& words, BytesPerSecond nic, const Host&
   const auto fast_enough = [&](const RunNetwork& line) {
     return !line.up_to || nic <= *line.up_to;
   };
-  const bool named = std::any_of(lines.begin(), lines.end(), [&](const RunNetwork& line) {
-    return has_any(words, line.words);
-  });
+  const bool named = std::ranges::any_of(
+      lines, [&](const RunNetwork& line) { return has_any(words, line.words); });
   if (!named && nic == host.nic.bandwidth) return host.nic.name;
-  const auto found = std::find_if(lines.begin(), lines.end(), [&](const RunNetwork& line) {
+  const auto found = std::ranges::find_if(lines, [&](const RunNetwork& line) {
     return fast_enough(line) && (named ? has_any(words, line.words) : line.otherwise);
   });
   FORETRAIN_REQUIRE(found != lines.end());

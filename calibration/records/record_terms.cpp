@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/internal/record_terms.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <initializer_list>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibration/records/internal/words.hpp"
+#include "models/base/contains.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -29,21 +29,18 @@ Words words_of(const std::string& text) {
   return words;
 }
 
-bool has(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// The first word that is none of those.
 std::string first_unknown(const Words& words, std::initializer_list<std::string_view> known) {
   for (const std::string& word : words)
-    if (std::find(known.begin(), known.end(), word) == known.end()) return word;
+    if (!contains(known, word)) return word;
   return "";
 }
 
 /// Formats of less than 16 bits that are named.
 int narrow_words(const Words& words) {
   int named = 0;
-  for (const char* const format : {"fp8", "mxfp8", "nvfp4"}) named += has(words, format) ? 1 : 0;
+  for (const char* const format : {"fp8", "mxfp8", "nvfp4"})
+    named += contains(words, format) ? 1 : 0;
   return named;
 }
 
@@ -108,17 +105,17 @@ namespace {
 /// What words that name formats of 16 or 32 bits alone say.
 RecordPrecision wide_precision(const std::string& text, const Words& words) {
   RecordPrecision result;
-  result.pure = has(words, "pure");
-  if (has(words, "not")) {
+  result.pure = contains(words, "pure");
+  if (contains(words, "not")) {
     result.precision = Precision::fp16;
     result.assumptions.emplace_back("fp16");
-  } else if (has(words, "bf16") || has(words, "amp_bf16")) {
+  } else if (contains(words, "bf16") || contains(words, "amp_bf16")) {
     result.precision = Precision::bf16;
-  } else if (has(words, "fp16") || has(words, "amp_fp16")) {
+  } else if (contains(words, "fp16") || contains(words, "amp_fp16")) {
     result.precision = Precision::fp16;
-  } else if (has(words, "fp32")) {
+  } else if (contains(words, "fp32")) {
     result.precision = Precision::fp32;
-  } else if (has(words, "amp")) {
+  } else if (contains(words, "amp")) {
     result.assumptions.emplace_back("bf16");
   } else {
     result.why = fmt::format("precision {} is not understood", in_quotes(text));
@@ -137,8 +134,8 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
               "pure",    "optimizer", "states",  "master",   "not",     "stated",   "tensorwise",
               "rowwise", "dynamic",   "delayed", "current",  "scaling", "hybrid",   "all",
               "gather",  "mxfp8",     "nvfp4",   "blockwise"});
-  const bool sixteen = has(words, "bf16") || has(words, "amp_bf16");
-  const bool stated = !has(words, "not");
+  const bool sixteen = contains(words, "bf16") || contains(words, "amp_bf16");
+  const bool stated = !contains(words, "not");
   if (!unknown.empty()) {
     result.why = fmt::format(
         "precision {} is not modelled: bf16, fp16, fp32, mxfp8, nvfp4, and fp8 with a scale per "
@@ -149,12 +146,13 @@ RecordPrecision record_precision(const std::string& text, bool eight_bits) {
   } else if (narrow_words(words) == 1 && (sixteen || !stated)) {
     result.why =
         fmt::format("precision {} does not say which of the two the GEMMs run in", in_quotes(text));
-  } else if (has(words, "fp8")) {
-    result.precision = has(words, "blockwise") ? Precision::fp8_block : Precision::fp8;
-    if (has(words, "rowwise")) result.scaling = Fp8Scaling::row;
-    if (has(words, "gather")) result.assumptions.emplace_back("weights are gathered in 16 bits");
-  } else if (has(words, "mxfp8") || has(words, "nvfp4")) {
-    result.precision = has(words, "mxfp8") ? Precision::mxfp8 : Precision::nvfp4;
+  } else if (contains(words, "fp8")) {
+    result.precision = contains(words, "blockwise") ? Precision::fp8_block : Precision::fp8;
+    if (contains(words, "rowwise")) result.scaling = Fp8Scaling::row;
+    if (contains(words, "gather"))
+      result.assumptions.emplace_back("weights are gathered in 16 bits");
+  } else if (contains(words, "mxfp8") || contains(words, "nvfp4")) {
+    result.precision = contains(words, "mxfp8") ? Precision::mxfp8 : Precision::nvfp4;
   } else {
     return wide_precision(text, words);
   }
@@ -202,7 +200,7 @@ RecordRecompute record_recompute(const std::string& text) {
 
 bool is_hybrid_architecture(const std::string& architecture) {
   const std::string name = lower(architecture);
-  return contains(name, "mamba") || contains(name, "hybrid") || contains(name, "ssm") ||
+  return has_part(name, "mamba") || has_part(name, "hybrid") || has_part(name, "ssm") ||
          name == "nemotron_h" || name == "qwen3_next";
 }
 
@@ -210,7 +208,7 @@ std::string refused_architecture(const std::string& architecture) {
   constexpr auto transformers = std::to_array<std::string_view>(
       {"", "gpt", "llama", "moe", "mla_moe", "nemotron", "grok", "gpt_oss"});
   const std::string name = lower(architecture);
-  if (std::find(transformers.begin(), transformers.end(), name) != transformers.end()) return "";
+  if (contains(transformers, name)) return "";
   if (is_hybrid_architecture(architecture)) return "";
   return fmt::format("models of architecture {} are not modelled", in_quotes(architecture));
 }

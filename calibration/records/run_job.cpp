@@ -11,6 +11,7 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_machine.hpp"
+#include "models/base/contains.hpp"
 #include "models/forecast/band.hpp"
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -143,7 +144,7 @@ bool RunJobBuilder::set_heads() {
   LlmShape& model = job_.model;
   model.heads = heads;
   model.kv_heads = record_.kv_heads.value_or(heads);
-  if (!record_.kv_heads && contains(lower(record_.model_name), "llama3-405b")) {
+  if (!record_.kv_heads && has_part(lower(record_.model_name), "llama3-405b")) {
     // The source's launcher sets 16; its model file says 8 (calibration/measured, notes on 405B).
     model.kv_heads = 16;
     assume("16 key/value heads, as the source's launcher sets");
@@ -292,9 +293,7 @@ namespace {
 
 /// Runs that train adapters say so in many ways; which adapters decides time and memory.
 bool trains_adapters(const RunRecord& record) {
-  const auto tagged = [&](const char* tag) {
-    return std::find(record.tags.begin(), record.tags.end(), tag) != record.tags.end();
-  };
+  const auto tagged = [&](const char* tag) { return contains(record.tags, tag); };
   return record.task == "lora" || tagged("lora") || tagged("qlora") || tagged("dora");
 }
 
@@ -303,7 +302,7 @@ std::string beyond_fine_tuning(const RunRecord& record) {
   if (!source.refused.empty()) return source.refused;
   const auto known =
       std::to_array<std::string_view>({"", "pretrain", "finetune", "sft", "lora", "dpo", "reward"});
-  if (std::find(known.begin(), known.end(), record.task) == known.end())
+  if (!contains(known, record.task))
     return fmt::format("task {} is not modelled", in_quotes(record.task));
   const bool told = record.fine_tuning || source.fine_tuning;
   if (trains_adapters(record) && !told)

@@ -32,7 +32,7 @@ BytesPerSecond generation_rate(const std::string& words) {
   constexpr std::array<Generation, 4> generations{
       {{"NDR", 400.0}, {"HDR", 200.0}, {"EDR", 100.0}, {"Omni-Path", 100.0}}};
   for (const Generation& generation : generations)
-    if (contains(words, generation.name)) return generation.gbps * Gbps;
+    if (has_part(words, generation.name)) return generation.gbps * Gbps;
   return BytesPerSecond{};
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibration/records/internal/words.hpp"
+#include "models/base/contains.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -28,14 +29,13 @@ void add_graph(const std::string& name, RunOptions& options) {
 }
 
 bool any_of(const std::string& text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return contains(text, part); });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return has_part(text, part); });
 }
 
 /// The words from `at` to the end of the clause: letters and underscores.
 std::vector<std::string> clause(const std::string& text, std::size_t at) {
   std::vector<std::string> words(1);
-  for (; at < text.size() && !contains(".;", text.substr(at, 1)); ++at) {
+  for (; at < text.size() && !has_part(".;", text.substr(at, 1)); ++at) {
     const char c = text[at];
     if ((c >= 'a' && c <= 'z') || c == '_')
       words.back() += c;
@@ -49,15 +49,13 @@ std::vector<std::string> clause(const std::string& text, std::size_t at) {
 /// "cuda graph none full_iteration", "cuda graph transformer_engine ['attn', 'moe_router']",
 /// "TE CUDA graphs moe_router + moe_preprocess, EP overlap off".
 void read_graphs(const std::string& notes, RunOptions& options) {
-  if (contains(notes, "full_cuda_graph=true")) options.graphs.add(GraphPart::full_iteration);
+  if (has_part(notes, "full_cuda_graph=true")) options.graphs.add(GraphPart::full_iteration);
   constexpr std::string_view name = "cuda graph";
   const auto at = notes.find(name);
   if (at == std::string::npos) return;
   auto words = clause(notes, at + name.size());
   if (!words.empty() && words.front() == "s") words.erase(words.begin());
-  const auto said = [&](std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
+  const auto said = [&](std::string_view word) { return contains(words, word); };
   if (!words.empty() && (words.front() == "none" || words.front() == "off")) return;
   for (const auto& [word, part] : megatron_graph_parts)
     if (said(word)) options.graphs.add(part);
@@ -70,28 +68,28 @@ void read_experts(const std::string& notes, RunOptions& options) {
     options.balanced_experts = true;
   // "tokens dropped" is what the scripts of such records do at a capacity of 1.
   if (any_of(notes, {"capacity factor 1", "tokens dropped"})) options.expert_capacity = 1.0;
-  if (contains(notes, "ep overlap off"))
+  if (has_part(notes, "ep overlap off"))
     options.overlap_experts = false;
   else if (any_of(notes, {"ep overlap", "deepep-1f1b", "ep all-to-all overlapped"}))
     options.overlap_experts = true;
   if (any_of(notes, {"alltoall dispatcher", "dispatcher a2a"}))
     options.dispatch = ExpertDispatch::every_copy;
-  else if (contains(notes, "hybridep"))
+  else if (has_part(notes, "hybridep"))
     options.dispatch = ExpertDispatch::fused;
-  else if (contains(notes, "dispatcher deepep"))
+  else if (has_part(notes, "dispatcher deepep"))
     options.dispatch = ExpertDispatch::once_per_host;
 }
 
 /// Kernels and formats; Megatron-Bridge's configurations are called ..._FP8_CS_... with current
 /// scaling, ..._FP8_SC_... with scales of blocks of 128.
 void read_kernels(const std::string& text, const std::string& notes, RunOptions& options) {
-  if (contains(notes, "no grouped gemm")) options.grouped_experts = false;
-  if (contains(notes, "moe_permute_fusion off")) options.fused_permutation = false;
-  if (contains(notes, "chunked cross entropy")) options.fused_loss = true;
-  if (contains(notes, "reshard_after_forward never")) options.reshards = false;
-  options.expert_tensor_follows = contains(notes, "etp follows tp");
-  if (contains(text, "_FP8_CS_")) options.fp8_scaling = "current";
-  if (contains(text, "_FP8_SC_")) options.fp8_scaling = "block";
+  if (has_part(notes, "no grouped gemm")) options.grouped_experts = false;
+  if (has_part(notes, "moe_permute_fusion off")) options.fused_permutation = false;
+  if (has_part(notes, "chunked cross entropy")) options.fused_loss = true;
+  if (has_part(notes, "reshard_after_forward never")) options.reshards = false;
+  options.expert_tensor_follows = has_part(notes, "etp follows tp");
+  if (has_part(text, "_FP8_CS_")) options.fp8_scaling = "current";
+  if (has_part(text, "_FP8_SC_")) options.fp8_scaling = "block";
 }
 
 /// "Fused kernels for LoRA linear layers, cross entropy, RMS norm, rotary. Loss fused with the
@@ -104,15 +102,15 @@ void read_fused_kernels(const std::string& notes, RunOptions& options) {
   const std::string said =
       at == std::string::npos ? "" : notes.substr(at + start.size(), end - at - start.size());
   const auto add_if = [&](std::string_view word, FusedKernel kernel) {
-    if (contains(said, word)) options.fused_kernels.add(kernel);
+    if (has_part(said, word)) options.fused_kernels.add(kernel);
   };
   add_if("lora", lora);
   add_if("cross entropy", loss);
   add_if("norm", norm);
   add_if("rotary", rope);
   add_if("swiglu", swiglu);
-  if (contains(notes, "loss fused with the projection")) options.fused_kernels.add(linear_loss);
-  options.gptq = contains(notes, "frozen base in 4 bits of gptq");
+  if (has_part(notes, "loss fused with the projection")) options.fused_kernels.add(linear_loss);
+  options.gptq = has_part(notes, "frozen base in 4 bits of gptq");
 }
 
 /// The number behind a word; 0 where there is none.
@@ -145,9 +143,9 @@ RunOptions run_options(const RunRecord& record) {
   read_experts(notes, options);
   read_kernels(record.notes, notes, options);
   read_fused_kernels(notes, options);
-  if (contains(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
-  if (contains(notes, "fp8_dpa=")) options.eight_bit_attention = contains(notes, "fp8_dpa=1");
-  if (contains(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
+  if (has_part(notes, "fp8_param_gather=true")) options.eight_bit_weights = true;
+  if (has_part(notes, "fp8_dpa=")) options.eight_bit_attention = has_part(notes, "fp8_dpa=1");
+  if (has_part(notes, "tp_comm_overlap=true")) options.overlap_tensor = true;
   options.offloaded_layers = number_behind(notes, "cpu offloading ");
   std::string layout = word_behind(record.notes, "pp_layout ");
   const auto take = [](auto& value, const auto& field) {

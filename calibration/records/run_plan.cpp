@@ -17,10 +17,10 @@ bool RunJobBuilder::set_zero() {
   const std::string& zero = record_.zero;
   parallel.zero_group = record_.zero_group.value_or(0);
   for (const char* beyond : {"offload", "DiLoCo"})
-    if (contains(zero, beyond)) return refuse("sharding " + in_quotes(zero) + " is not modelled");
-  if (contains(zero, "fsdp")) {
-    const bool keeps_weights = !options_.reshards.value_or(true) || contains(zero, "no_reshard") ||
-                               contains(zero, "SHARD_GRAD_OP");
+    if (has_part(zero, beyond)) return refuse("sharding " + in_quotes(zero) + " is not modelled");
+  if (has_part(zero, "fsdp")) {
+    const bool keeps_weights = !options_.reshards.value_or(true) || has_part(zero, "no_reshard") ||
+                               has_part(zero, "SHARD_GRAD_OP");
     parallel.zero = keeps_weights ? 2 : 3;
   } else if (zero == "hsdp") {
     parallel.zero = 3;
@@ -44,13 +44,13 @@ bool RunJobBuilder::set_schedule() {
   Parallel& parallel = job_.parallel;
   const std::string schedule = lower(record_.schedule);
   const int slots = job_.model.layers + 2;
-  if (contains(schedule, "sync twice"))
+  if (has_part(schedule, "sync twice"))
     parallel.vocabulary = VocabularyKind::split_two_syncs;
-  else if (contains(schedule, "vocabulary parallel"))
+  else if (has_part(schedule, "vocabulary parallel"))
     parallel.vocabulary = VocabularyKind::split;
-  else if (contains(schedule, "interlaced"))
+  else if (has_part(schedule, "interlaced"))
     parallel.vocabulary = VocabularyKind::interlaced;
-  if (contains(schedule, "dualpipev") || contains(schedule, "multi"))
+  if (has_part(schedule, "dualpipev") || has_part(schedule, "multi"))
     return refuse("schedule " + record_.schedule + " is not modelled");
   const auto called = schedule_called(schedule);
   if (!called && !schedule.empty())
@@ -157,7 +157,7 @@ void RunJobBuilder::set_experts() {
   Training& training = job_.training;
   if (options_.balanced_experts.value_or(false)) training.moe_imbalance = 1.0;
   training.moe_capacity = options_.expert_capacity.value_or(0.0);
-  const bool silent = !options_.balanced_experts && !contains(record_.notes, "dropless");
+  const bool silent = !options_.balanced_experts && !has_part(record_.notes, "dropless");
   const std::string& balanced =
       source_.routing.empty() ? source_.balanced_experts : source_.routing;
   if (!balanced.empty() && job_.model.moe && silent) {
@@ -194,12 +194,12 @@ void RunJobBuilder::set_memory() {
   MemoryOptions& memory = job_.memory;
   const std::string kernel = lower(record_.attention_kernel);
   memory.attention_library = source_.attention_library;
-  if (contains(kernel, "attention2")) memory.attention_library = AttentionLibrary::flash2;
-  if (contains(kernel, "attention3")) memory.attention_library = AttentionLibrary::flash3;
+  if (has_part(kernel, "attention2")) memory.attention_library = AttentionLibrary::flash2;
+  if (has_part(kernel, "attention3")) memory.attention_library = AttentionLibrary::flash3;
   const bool named_unfused = kernel == "torch" || kernel == "fused" || kernel == "unfused";
   memory.attention =
       source_.unfused || named_unfused ? AttentionKind::unfused : AttentionKind::flash;
-  memory.fused_norm = contains(kernel, "rms kernel");
+  memory.fused_norm = has_part(kernel, "rms kernel");
   if (!source_.fused_gradients) memory.fused_gradient_accumulation = false;
   if (source_.unfused) job_.training.attention_dropout = job_.training.hidden_dropout = 0.1;
   FusedKernels& kernels = job_.training.fused_kernels;

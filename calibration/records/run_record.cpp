@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_record.hpp"
 
-#include <algorithm>
-
 #include "calibration/records/internal/record_values.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -145,8 +144,7 @@ FusedKernels read_fused_kernels(const YamlNode& node) {
   FusedKernels kernels = set_of<FusedKernel>(node, "fused_kernels");
   const auto words = words_of(node, "fused_kernels").value_or(std::vector<std::string>{});
   for (const KernelLibrary& library : kernel_libraries)
-    if (std::find(words.begin(), words.end(), library.name) != words.end())
-      kernels.add(library.kernels);
+    if (contains(words, library.name)) kernels.add(library.kernels);
   return kernels;
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_source.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
-
-#include <fmt/format.h>
+#include <string_view>
 
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/measured_data.hpp"
-#include "calibration/records/nearest_stack.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 
 namespace foretrain {
@@ -20,9 +21,8 @@ constexpr const char* unknown_recompute = "unknown";
 
 /// Whether any of these is in the text, or there are none.
 bool any(const std::vector<std::string>& parts, const std::string& text) {
-  return parts.empty() || std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-           return contains(text, part);
-         });
+  return parts.empty() ||
+         std::ranges::any_of(parts, [&](const std::string& part) { return has_part(text, part); });
 }
 
 /// One line of `variants`: a condition that is absent holds.
@@ -55,12 +55,10 @@ struct Variant {
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
     const std::string kernel = lower(record.attention_kernel);
-    return std::count(families.begin(), families.end(), record.family()) > 0 &&
-           any(id, record.id) && any(source, record.source) && any(gpu, record.gpu) &&
-           any(zero, record.zero) && any(attention, kernel) &&
-           any(precision, lower(record.precision)) &&
-           (attention_is.empty() ||
-            std::count(attention_is.begin(), attention_is.end(), kernel) > 0) &&
+    return std::ranges::count(families, record.family()) > 0 && any(id, record.id) &&
+           any(source, record.source) && any(gpu, record.gpu) && any(zero, record.zero) &&
+           any(attention, kernel) && any(precision, lower(record.precision)) &&
+           (attention_is.empty() || std::ranges::count(attention_is, kernel) > 0) &&
            (!experts || record.moe || record.expert.value_or(1) > 1) &&
            (!recompute_unstated || record.recompute.empty()) &&
            (!compile_unstated || !record.compiled) && (!compiled || record.compiled == compiled);
@@ -102,8 +100,8 @@ struct SourceYear {
   std::vector<std::string> families, id, source;
 
   [[nodiscard]] bool holds(const RunRecord& record) const {
-    return std::count(families.begin(), families.end(), record.family()) > 0 &&
-           any(id, record.id) && any(source, record.source);
+    return std::ranges::count(families, record.family()) > 0 && any(id, record.id) &&
+           any(source, record.source);
   }
 };
 
@@ -117,9 +115,7 @@ struct RunSources {
 std::optional<Overlap> overlap_in(const FieldValues& values, const std::string& path) {
   const FieldValue* const listed = values.find(path);
   if (listed == nullptr) return std::nullopt;
-  const auto has = [&](const char* name) {
-    return std::count(listed->texts.begin(), listed->texts.end(), name) > 0;
-  };
+  const auto has = [&](const char* name) { return std::ranges::count(listed->texts, name) > 0; };
   return Overlap{has("gradients"), has("parameters"), has("tensor"), has("pipeline"),
                  has("experts")};
 }
@@ -296,6 +292,53 @@ const RunSources& run_sources() {
   return sources;
 }
 
+struct FrameworkWord {
+  std::string_view word;
+  std::string_view stack;
+};
+
+// The first word that is there counts: names of frameworks before those of what they are made of.
+constexpr auto framework_words = std::to_array<FrameworkWord>({
+    {"torchtitan", "fsdp2"},
+    {"torchtune", "fsdp2"},
+    {"automodel", "automodel"},
+    {"nanotron", "nanotron"},
+    {"internevo", "internevo"},
+    {"internlm", "internevo"},
+    {"llm-foundry", "composer"},
+    {"llm foundry", "composer"},
+    {"composer", "composer"},
+    {"mosaic", "composer"},
+    {"paddle", "paddle"},
+    {"maxtext", "jax"},
+    {"levanter", "jax"},
+    {"paxml", "jax"},
+    {"jax", "jax"},
+    {"nemo", "nemo"},
+    {"megatron-deepspeed", "megatron-deepspeed"},
+    {"gpt-neox", "megatron-deepspeed"},
+    {"colossal", "megatron-deepspeed"},
+    {"megatron", "megatron-core"},
+    {"deepspeed", "fsdp2"},
+    {"olmo", "fsdp2-compile"},
+    {"prime-rl", "fsdp2-compile"},
+    {"fsdp", "fsdp2"},
+    {"litgpt", "fsdp2"},
+    {"hugging", "hf-trainer"},
+    {"hf-trainer", "hf-trainer"},
+    {"transformers", "hf-trainer"},
+    {"llama-factory", "hf-trainer"},
+    {"llamafactory", "hf-trainer"},
+    {"axolotl", "hf-trainer"},
+    {"unsloth", "hf-trainer"},
+    {"peft", "hf-trainer"},
+    {"nanogpt", "fsdp2-compile"},
+    {"torch", "fsdp2"},
+});
+constexpr std::string_view usual_stack = "megatron-core";
+/// Who fine-tunes and says no more does it as most people do.
+constexpr std::string_view usual_tuning = "hf-trainer";
+
 }  // namespace
 
 const std::vector<std::vector<std::string>>& product_tables() { return run_sources().products; }
@@ -316,6 +359,14 @@ RunSource run_source(const RunRecord& record) {
   source.stack = nearest_stack(record);
   source.fitted = FitScope::none;
   return source;
+}
+
+std::string nearest_stack(const RunRecord& record) {
+  const std::string words = lower(record.id + " " + record.source + " " + record.notes);
+  for (const FrameworkWord& line : framework_words)
+    if (words.find(line.word) != std::string::npos) return std::string(line.stack);
+  const bool tunes = record.fine_tuning || record.task == "finetune" || record.task == "lora";
+  return std::string(tunes ? usual_tuning : usual_stack);
 }
 
 }  // namespace foretrain

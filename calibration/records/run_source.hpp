@@ -77,4 +77,8 @@ struct RunSource {
 /// device's constants are fitted to are in the first of these that it has records in.
 [[nodiscard]] const std::vector<std::vector<std::string>>& product_tables();
 
+/// The stack profile whose framework is nearest to that of a record without one, by the words of
+/// its id, source and notes; what runs of unknown frameworks are priced as where there is no word.
+[[nodiscard]] std::string nearest_stack(const RunRecord& record);
+
 }  // namespace foretrain

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/internal/words.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -29,7 +29,7 @@ class RowReader {
   /// Of a column that a table may lack.
   [[nodiscard]] std::string word_or_empty(std::string_view column) const {
     const auto& columns = table_.columns;
-    return std::find(columns.begin(), columns.end(), column) == columns.end() ? "" : word(column);
+    return !contains(columns, column) ? "" : word(column);
   }
 
   std::optional<double> number(std::string_view column, bool required, double most = INFINITY) {

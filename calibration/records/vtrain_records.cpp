@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "calibration/records/run_source.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -100,9 +101,7 @@ class Reader {
     diagnostics_.add(Diagnostic{name_, line, line > 0 ? 1 : 0, "", std::move(message)});
   }
 
-  [[nodiscard]] bool has(std::string_view column) const {
-    return std::find(header_.begin(), header_.end(), column) != header_.end();
-  }
+  [[nodiscard]] bool has(std::string_view column) const { return contains(header_, column); }
 
   bool read_header(std::string_view line) {
     for (const std::string_view field : fields_of(line)) header_.emplace_back(field);
@@ -135,8 +134,8 @@ class Reader {
   }
 
   bool read_field(std::string_view column, std::string_view text, int number, RunRecord& record) {
-    const auto known = std::find_if(columns.begin(), columns.end(),
-                                    [&](const Column& entry) { return entry.name == column; });
+    const auto known =
+        std::ranges::find_if(columns, [&](const Column& entry) { return entry.name == column; });
     double milliseconds = 0.0;
     int count = 0;
     if (column == time_column && parse(text, milliseconds) && std::isfinite(milliseconds) &&

@@ -8,7 +8,8 @@
 
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/training_logs/line_values.hpp"
-#include "calibration/training_logs/step_lines.hpp"
+#include "calibration/training_logs/step_series.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -105,8 +106,7 @@ std::vector<int> LogFileReader::marked(std::string_view line) const {
       if (use.table != Table::grammar) continue;
       const LogGrammar& grammar = grammar_at(use.grammar);
       if (!grammar.words[static_cast<std::size_t>(use.place)].mark ||
-          !LogVocabulary::stands_alone(line, hit) ||
-          std::find(looked_at.begin(), looked_at.end(), use.grammar) != looked_at.end())
+          !LogVocabulary::stands_alone(line, hit) || contains(looked_at, use.grammar))
         continue;
       looked_at.push_back(use.grammar);
       const bool other = holds_any(line, grammar.without);
@@ -322,8 +322,7 @@ void LogFileReader::take_other(const TextLine& line, const WordHit& hit, const W
       constexpr std::size_t most = 8;
       const std::string text = fmt::format("{} {}", version_words()[place].name,
                                            word_behind(line.text, hit.end).substr(0, 40));
-      if (file_.versions.size() < most &&
-          std::find(file_.versions.begin(), file_.versions.end(), text) == file_.versions.end())
+      if (file_.versions.size() < most && !contains(file_.versions, text))
         file_.versions.push_back(text);
       return;
     }

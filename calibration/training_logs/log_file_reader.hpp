@@ -13,9 +13,7 @@
 #include "calibration/training_logs/log_stream.hpp"
 #include "calibration/training_logs/log_vocabulary.hpp"
 #include "calibration/training_logs/plan_words.hpp"
-#include "calibration/training_logs/prose.hpp"
 #include "calibration/training_logs/run_clues.hpp"
-#include "calibration/training_logs/step_lines.hpp"
 #include "calibration/training_logs/step_series.hpp"
 #include "calibration/training_logs/training_log.hpp"
 

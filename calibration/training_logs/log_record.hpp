@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "calibration/training_logs/training_log.hpp"
 
 namespace foretrain {
+
+/// The stack profile of the framework and its kernels, as far as a log tells them; empty: it does
+/// not, or there is none.
+[[nodiscard]] std::string stack_of_log(const TrainingLog& log);
 
 /// How a record names where it comes from.
 enum class LogNaming {

@@ -33,6 +33,43 @@ std::size_t sequence_end(const char* text, std::size_t size, std::size_t at) {
   return size;
 }
 
+/// The text without escape sequences of terminals (ECMA-48 CSI and OSC), in place. @return its end
+std::size_t strip_escapes(char* text, std::size_t size) {
+  std::size_t to = 0;
+  for (std::size_t at = 0; at < size;) {
+    if (text[at] == escape)
+      at = sequence_end(text, size, at);
+    else
+      text[to++] = text[at++];
+  }
+  return to;
+}
+
+/// The text behind "12: ", "[rank3]:", "[default0]:", "(node-1 pid=77)" and such, as srun, torchrun
+/// and Ray put them before lines; "[INFO|" and the like stay.
+std::string_view without_launcher_prefix(std::string_view text) {
+  std::size_t blanks = 0;
+  while (blanks < text.size() && text[blanks] == ' ') ++blanks;
+  const std::string_view rest = text.substr(blanks);
+  const std::size_t digits = digits_end(rest);
+  if (digits > 0 && digits <= 7 && rest.substr(digits).starts_with(": "))
+    return rest.substr(digits + 2);
+  for (const std::string_view opening : {"[rank", "[default", "(RANK", "(rank"}) {
+    if (!rest.starts_with(opening)) continue;
+    std::string_view behind = rest.substr(opening.size());
+    behind.remove_prefix(digits_end(behind));
+    if (behind.starts_with("]:") || behind.starts_with(")")) {
+      behind.remove_prefix(behind.front() == ']' ? 2 : 1);
+      return behind;
+    }
+  }
+  const std::size_t close = rest.substr(0, 160).find(')');
+  if (rest.starts_with('(') && close != std::string_view::npos &&
+      rest.substr(0, close).find(" pid=") != std::string_view::npos)
+    return rest.substr(close + 1);
+  return text;
+}
+
 /// Collects bytes into lines.
 class LineCollector {
  public:
@@ -105,41 +142,48 @@ std::string without_zeros(std::string_view part, long line, StreamFacts& facts) 
   return text;
 }
 
-}  // namespace
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-std::size_t strip_escapes(char* text, std::size_t size) {
-  std::size_t to = 0;
-  for (std::size_t at = 0; at < size;) {
-    if (text[at] == escape)
-      at = sequence_end(text, size, at);
-    else
-      text[to++] = text[at++];
-  }
-  return to;
+/// A message of a program that ran out of memory has sentences, too.
+bool is_message(std::string_view line) {
+  return line.find("Error") != std::string_view::npos ||
+         line.find("Traceback") != std::string_view::npos;
 }
 
-std::string_view without_launcher_prefix(std::string_view text) {
-  std::size_t blanks = 0;
-  while (blanks < text.size() && text[blanks] == ' ') ++blanks;
-  const std::string_view rest = text.substr(blanks);
-  const std::size_t digits = digits_end(rest);
-  if (digits > 0 && digits <= 7 && rest.substr(digits).starts_with(": "))
-    return rest.substr(digits + 2);
-  for (const std::string_view opening : {"[rank", "[default", "(RANK", "(rank"}) {
-    if (!rest.starts_with(opening)) continue;
-    std::string_view behind = rest.substr(opening.size());
-    behind.remove_prefix(digits_end(behind));
-    if (behind.starts_with("]:") || behind.starts_with(")")) {
-      behind.remove_prefix(behind.front() == ']' ? 2 : 1);
-      return behind;
+/// Six words of letters alone, or more than half of them, and no fields of a log.
+bool is_sentence(std::string_view line) {
+  constexpr int few = 6;
+  int words = 0;
+  int plain = 0;
+  for (std::size_t at = 0; at < line.size();) {
+    while (at < line.size() && line[at] == ' ') ++at;
+    std::size_t end = at;
+    bool letters = true;
+    while (end < line.size() && line[end] != ' ') {
+      const char c = line[end];
+      const bool mark = (c == ',' || c == '.' || c == ';' || c == ':') &&
+                        (end + 1 == line.size() || line[end + 1] == ' ');
+      letters = letters && (is_letter(c) || c == '-' || c == '\'' || mark);
+      ++end;
     }
+    if (end > at) {
+      ++words;
+      plain += letters ? 1 : 0;
+    }
+    at = end;
   }
-  const std::size_t close = rest.substr(0, 160).find(')');
-  if (rest.starts_with('(') && close != std::string_view::npos &&
-      rest.substr(0, close).find(" pid=") != std::string_view::npos)
-    return rest.substr(close + 1);
-  return text;
+  return plain >= few && 10 * plain >= 7 * words;
 }
+
+/// Marks of pages: headings, lists, fences, tables and tags.
+bool is_markup(std::string_view line) {
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  for (const std::string_view mark : {"# ", "## ", "### ", "- ", "* ", "> ", "```", "| ", "|-"})
+    if (line.starts_with(mark)) return true;
+  return line.starts_with('<') && line.size() > 2 && (is_letter(line[1]) || line[1] == '/');
+}
+
+}  // namespace
 
 StreamFacts read_lines(std::istream& input, const std::function<void(const TextLine&)>& take,
                        std::string_view front) {
@@ -167,5 +211,17 @@ StreamFacts read_lines(std::istream& input, const std::function<void(const TextL
   lines.end(false);
   return facts;
 }
+
+void ProseShare::take(std::string_view line) {
+  constexpr long enough = 2000;
+  if (lines_ >= enough || line.find_first_not_of(" \t") == std::string_view::npos) return;
+  ++lines_;
+  if (is_markup(line)) ++marks_;
+  if (!is_message(line) && is_sentence(line)) ++sentences_;
+}
+
+bool ProseShare::is_page() const { return marks_ >= 2 && 3 * (marks_ + sentences_) >= lines_; }
+
+bool ProseShare::most_of_it() const { return lines_ > 0 && 3 * sentences_ >= lines_; }
 
 }  // namespace foretrain

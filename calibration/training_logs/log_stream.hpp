@@ -35,11 +35,19 @@ inline constexpr std::size_t most_line_bytes = std::size_t{64} << 10;
                                      const std::function<void(const TextLine&)>& take,
                                      std::string_view front = {});
 
-/// The text without escape sequences of terminals (ECMA-48 CSI and OSC), in place. @return its end
-[[nodiscard]] std::size_t strip_escapes(char* text, std::size_t size);
+/// How much of a text is sentences.
+class ProseShare {
+ public:
+  void take(std::string_view line);
+  /// A third or more of the lines that are not empty, of the first two thousand.
+  [[nodiscard]] bool most_of_it() const;
+  /// The same of sentences and marks of pages (headings, lists, tags).
+  [[nodiscard]] bool is_page() const;
 
-/// The text behind "12: ", "[rank3]:", "[default0]:", "(node-1 pid=77)" and such, as srun, torchrun
-/// and Ray put them before lines; "[INFO|" and the like stay.
-[[nodiscard]] std::string_view without_launcher_prefix(std::string_view text);
+ private:
+  long lines_ = 0;
+  long sentences_ = 0;
+  long marks_ = 0;
+};
 
 }  // namespace foretrain

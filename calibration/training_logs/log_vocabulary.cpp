@@ -129,7 +129,7 @@ LogVocabulary::LogVocabulary() {
 void LogVocabulary::add(std::string_view word, const WordUse& use) {
   std::string text;
   for (const char c : word) text += folded(c);
-  const auto known = std::find(words_.begin(), words_.end(), text);
+  const auto known = std::ranges::find(words_, text);
   const auto place = static_cast<std::size_t>(known - words_.begin());
   if (known == words_.end()) {
     words_.push_back(std::move(text));

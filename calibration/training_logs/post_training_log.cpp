@@ -108,7 +108,7 @@ double LoggedSeries::median() const {
   std::vector<double> sorted = seconds;
   if (sorted.size() >= 3) sorted.erase(sorted.begin());
   if (sorted.empty()) return 0.0;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const std::size_t middle = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2.0;
 }
@@ -126,8 +126,8 @@ std::vector<LoggedSeries> read_post_training_log(std::string_view text) {
   // Of two words for one part the first in the log counts.
   std::vector<LoggedSeries> parts;
   for (LoggedSeries& series : all)
-    if (std::none_of(parts.begin(), parts.end(),
-                     [&](const LoggedSeries& other) { return other.part == series.part; }))
+    if (std::ranges::none_of(parts,
+                             [&](const LoggedSeries& other) { return other.part == series.part; }))
       parts.push_back(std::move(series));
   return parts;
 }

@@ -12,6 +12,7 @@
 #include "calibration/imports/log_text.hpp"
 #include "calibration/training_logs/log_file_reader.hpp"
 #include "calibration/training_logs/run_steps.hpp"
+#include "models/base/contains.hpp"
 
 namespace foretrain {
 namespace {
@@ -33,8 +34,7 @@ class RunOfFiles {
     for (const LogFile& file : files_) {
       if (log_.gpu.empty()) log_.gpu = file.gpu;
       for (const std::string& version : file.versions)
-        if (std::find(log_.versions.begin(), log_.versions.end(), version) == log_.versions.end())
-          log_.versions.push_back(version);
+        if (!contains(log_.versions, version)) log_.versions.push_back(version);
       log_.remarks.insert(log_.remarks.end(), file.remarks.begin(), file.remarks.end());
       if (file.stream.cut > 0)
         log_.remarks.push_back(
@@ -51,7 +51,7 @@ class RunOfFiles {
   [[nodiscard]] bool is_prose() const {
     const bool silent = says_no_plan() && log_.format.empty();
     return log_.iterations == 0 && !log_.step &&
-           std::all_of(files_.begin(), files_.end(), [&](const LogFile& file) {
+           std::ranges::all_of(files_, [&](const LogFile& file) {
              return file.prose.most_of_it() || (silent && file.prose.is_page());
            });
   }
@@ -183,16 +183,14 @@ TrainingLog run_of(const std::vector<std::string>& names, std::vector<LogFile>& 
 std::vector<TrainingLogFormat> training_log_formats() {
   std::vector<TrainingLogFormat> formats;
   for (const LogGrammar& grammar : log_grammars()) {
-    const auto known = std::find_if(formats.begin(), formats.end(), [&](const auto& format) {
-      return format.name == grammar.name;
-    });
+    const auto known = std::ranges::find_if(
+        formats, [&](const auto& format) { return format.name == grammar.name; });
     if (known == formats.end())
       formats.push_back({std::string(grammar.name), std::string(grammar.signature)});
   }
   for (const GrammarVariant& variant : grammar_variants()) {
-    const auto known = std::find_if(formats.begin(), formats.end(), [&](const auto& format) {
-      return format.name == variant.name;
-    });
+    const auto known = std::ranges::find_if(
+        formats, [&](const auto& format) { return format.name == variant.name; });
     if (known == formats.end())
       formats.push_back(
           {std::string(variant.name), fmt::format("{} with `{}`", variant.grammar, variant.word)});

@@ -74,8 +74,8 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 bool is_timer(std::string_view name) {
-  return std::any_of(timer_names.begin(), timer_names.end(),
-                     [&](const TimerName& timer) { return timer.name == name; });
+  return std::ranges::any_of(timer_names,
+                             [&](const TimerName& timer) { return timer.name == name; });
 }
 
 /// The number behind "MnClk/Rnk:" and such.
@@ -213,8 +213,7 @@ bool ClueReader::take_timer(std::string_view name, std::string_view value) {
     return false;
   }
   const auto* const known =
-      std::find_if(timer_names.begin(), timer_names.end(),
-                   [&](const TimerName& timer) { return timer.name == name; });
+      std::ranges::find_if(timer_names, [&](const TimerName& timer) { return timer.name == name; });
   value = without_blanks(value);
   if (known == timer_names.end()) return true;
   if (value.empty()) {

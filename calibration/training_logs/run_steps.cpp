@@ -22,7 +22,7 @@ SeriesList series_of(int grammar, const std::vector<LogFile>& files) {
   for (const LogFile& file : files)
     if (const auto found = file.series.find(grammar); found != file.series.end())
       all.push_back(&found->second);
-  std::stable_sort(all.begin(), all.end(), [](const StepSeries* a, const StepSeries* b) {
+  std::ranges::stable_sort(all, [](const StepSeries* a, const StepSeries* b) {
     if (a->first().value_or(0) != b->first().value_or(0))
       return a->first().value_or(0) < b->first().value_or(0);
     return a->last().value_or(0) > b->last().value_or(0);

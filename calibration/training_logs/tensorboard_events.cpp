@@ -72,17 +72,16 @@ std::string folded_tag(std::string_view tag) {
 }
 
 bool holds_any(const std::string& text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != std::string::npos; });
+  return std::ranges::any_of(
+      parts, [&](std::string_view part) { return text.find(part) != std::string::npos; });
 }
 
 class EventReader {
  public:
   explicit EventReader(LogFile& file) : file_{file}, lines_{file} {
     const auto& all = log_grammars();
-    const auto found = std::find_if(all.begin(), all.end(), [](const LogGrammar& grammar) {
-      return grammar.name == "tensorboard";
-    });
+    const auto found = std::ranges::find_if(
+        all, [](const LogGrammar& grammar) { return grammar.name == "tensorboard"; });
     grammar_ = static_cast<int>(found - all.begin());
   }
 

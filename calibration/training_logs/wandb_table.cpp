@@ -2,6 +2,7 @@
 // Weights & Biases, https://docs.wandb.ai/guides/app/features/panels/line-plot (export of a chart),
 // wandb.apis.public.Run.history() written by pandas, and the export of a table of runs.
 #include "calibration/training_logs/log_file_reader.hpp"
+#include "models/base/contains.hpp"
 
 #include <fmt/format.h>
 
@@ -91,8 +92,8 @@ class TableReader {
   explicit TableReader(LogFile& file, std::vector<std::string> header)
       : file_{file}, header_{std::move(header)}, lines_{file} {
     const auto& all = log_grammars();
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [](const LogGrammar& one) { return one.name == "wandb"; });
+    const auto found =
+        std::ranges::find_if(all, [](const LogGrammar& one) { return one.name == "wandb"; });
     grammar_ = static_cast<int>(found - all.begin());
     std::set<std::string> runs;
     std::set<Column> taken;
@@ -188,9 +189,7 @@ bool is_wandb_table(std::string_view front) {
   if (!may_be_table(front)) return false;
   const auto header = header_of(front);
   if (is_table_of_runs(header)) return true;
-  const auto has = [&](std::string_view name) {
-    return std::find(header.begin(), header.end(), name) != header.end();
-  };
+  const auto has = [&](std::string_view name) { return contains(header, name); };
   const bool chart =
       header.size() > 1 && header[0] == "Step" && header[1].find(" - ") != std::string::npos;
   return chart || (has("_step") && (has("_runtime") || has("_timestamp")));

@@ -94,9 +94,8 @@ std::vector<AblationSummary> summarize(const std::vector<AblationCheck>& checks)
   std::vector<AblationSummary> kinds;
   for (const AblationCheck& check : checks) {
     if (!check.why.empty()) continue;
-    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const AblationSummary& one) {
-      return one.what == check.pair.what;
-    });
+    auto kind = std::ranges::find_if(
+        kinds, [&](const AblationSummary& one) { return one.what == check.pair.what; });
     if (kind == kinds.end()) kind = kinds.insert(kinds.end(), {check.pair.what});
     if (!check.has_sign()) {
       ++kind->small;

@@ -5,7 +5,6 @@
 
 #include "calibration/validate/validations.hpp"
 #include "models/memory/memory.hpp"
-#include "models/memory/memory_band.hpp"
 #include "scenarios/catalog/device_names.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/validate/validations.hpp"
+#include "models/base/contains.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +14,6 @@
 #include "models/forecast/possible_plans.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/memory/memory.hpp"
-#include "models/memory/memory_band.hpp"
 
 namespace foretrain {
 namespace {
@@ -23,17 +23,17 @@ constexpr double full_card = 0.85;
 
 double unit_of(const RunRecord& record) {
   const bool binary =
-      contains(record.memory_unit, "GiB") || contains(record.notes, "its legend says GiB");
+      has_part(record.memory_unit, "GiB") || has_part(record.notes, "its legend says GiB");
   return binary ? GiB.value() : GB.value();
 }
 
 /// Which counter the source read.
 std::string quantity_of(const RunRecord& record) {
   const std::string& kind = record.memory_kind;
-  if (contains(record.notes, "may be active rather than reserved")) return "mem_max";
-  if (contains(kind, "nvidia-smi") || kind == "unspecified") return "mem_device";
-  if (contains(kind, "per GPU, counter not stated")) return "mem_device";
-  if (contains(kind, "reserved") && !contains(kind, "max_memory_allocated")) return "mem_reserved";
+  if (has_part(record.notes, "may be active rather than reserved")) return "mem_max";
+  if (has_part(kind, "nvidia-smi") || kind == "unspecified") return "mem_device";
+  if (has_part(kind, "per GPU, counter not stated")) return "mem_device";
+  if (has_part(kind, "reserved") && !has_part(kind, "max_memory_allocated")) return "mem_reserved";
   return "mem_max";
 }
 
@@ -53,7 +53,7 @@ double heaviest(const MemoryForecast& forecast, Bytes StageMemory::*field) {
 
 /// Why a memory figure says nothing about need, although the run can be expressed.
 std::string unusable(const RunRecord& record, const std::string& quantity, double usable) {
-  if (contains(record.notes, "bug:")) return "the run had a bug: " + record.notes;
+  if (has_part(record.notes, "bug:")) return "the run had a bug: " + record.notes;
   if (quantity == "mem_reserved" && *record.memory * unit_of(record) > full_card * usable)
     return "the card was full: the allocator's cache hides what was needed";
   return "";
@@ -117,8 +117,7 @@ RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
 }
 
 bool assumed(const RunJob& mapped, std::string_view what) {
-  return std::find(mapped.assumptions.begin(), mapped.assumptions.end(), what) !=
-         mapped.assumptions.end();
+  return contains(mapped.assumptions, what);
 }
 
 /// Why a run that ran, or did not, says nothing about the forecast: memory turns on what its record
@@ -127,11 +126,10 @@ std::string memory_unstated(const RunJob& mapped, const MemoryForecast& forecast
   const bool recompute = assumed(mapped, no_recomputation);
   const bool optimizer = assumed(mapped, unsharded_optimizer);
   if (!recompute && !optimizer) return "";
-  const bool differs =
-      std::any_of(mapped.alternatives.begin(), mapped.alternatives.end(), [&](const Job& other) {
-        const StageLayout layout = stage_layout(other.model, other.parallel);
-        return forecast_memory(other, layout).fits() != forecast.fits();
-      });
+  const bool differs = std::ranges::any_of(mapped.alternatives, [&](const Job& other) {
+    const StageLayout layout = stage_layout(other.model, other.parallel);
+    return forecast_memory(other, layout).fits() != forecast.fits();
+  });
   if (!differs && !mapped.alternatives.empty()) return "";
   return recompute ? "what is recomputed is not stated, and decides"
                    : "how the optimizer is sharded is not stated, and decides";
@@ -212,9 +210,8 @@ StageProfiles stage_profiles(const std::vector<RecordCheck>& checks) {
     const std::vector<double>& predicted = check.predicted_by_stage;
     if (check.skipped || measured.size() < 2 || measured.size() != predicted.size()) continue;
     ++profiles.count;
-    const auto heaviest = std::max_element(measured.begin(), measured.end()) - measured.begin();
-    if (predicted[static_cast<std::size_t>(heaviest)] >=
-        tie * *std::max_element(predicted.begin(), predicted.end()))
+    const auto heaviest = std::ranges::max_element(measured) - measured.begin();
+    if (predicted[static_cast<std::size_t>(heaviest)] >= tie * *std::ranges::max_element(predicted))
       ++profiles.heaviest_right;
     for (std::size_t stage = 0; stage < measured.size(); ++stage)
       if (measured[stage] > 0.0) errors.push_back(std::abs(predicted[stage] / measured[stage] - 1));

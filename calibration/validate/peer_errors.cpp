@@ -58,8 +58,15 @@ std::vector<Field> keys() {
 
 bool belongs(const RecordCheck& check, const PeerFamily& family) {
   return check.quantity == step_quantity && !check.skipped &&
-         std::any_of(family.records.begin(), family.records.end(),
-                     [&](const std::string& prefix) { return check.id.starts_with(prefix); });
+         std::ranges::any_of(family.records, [&](const std::string& prefix) {
+           return check.id.starts_with(prefix);
+         });
+}
+
+/// The keys of the file.
+const FieldTable& peer_fields() {
+  static const FieldTable table("Errors of other tools", keys());
+  return table;
 }
 
 }  // namespace
@@ -71,11 +78,6 @@ const std::vector<std::string>& peer_names() {
     return result;
   }();
   return names;
-}
-
-const FieldTable& peer_fields() {
-  static const FieldTable table("Errors of other tools", keys());
-  return table;
 }
 
 std::optional<std::vector<PeerFamily>> read_peer_errors(const std::string& text,

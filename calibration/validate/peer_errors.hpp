@@ -29,9 +29,6 @@ struct PeerFamily {
                                                                       const std::string& name,
                                                                       Diagnostics& diagnostics);
 
-/// The keys of the file.
-[[nodiscard]] const FieldTable& peer_fields();
-
 /// Ours on the records of a family.
 struct PeerComparison {
   PeerFamily family;

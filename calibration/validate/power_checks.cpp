@@ -7,6 +7,7 @@
 
 #include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_job.hpp"
+#include "models/base/contains.hpp"
 #include "models/forecast/path_forecast.hpp"
 #include "models/run/power_course.hpp"
 
@@ -91,7 +92,7 @@ struct Readings {
 
 Readings readings_of(const PowerCourse& course, const std::vector<Watts>& watts, Seconds meter) {
   const std::vector<Watts> seen = seen_by_meter(watts, course.sample, meter);
-  Readings readings{*std::max_element(seen.begin(), seen.end())};
+  Readings readings{*std::ranges::max_element(seen)};
   const auto later = static_cast<std::size_t>(meter / course.sample + 0.5);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     const double change = (seen[(i + later) % seen.size()] - seen[i]).value();
@@ -130,8 +131,7 @@ std::vector<PowerCheck> check_power(const PowerSeries& series, const RunRecord& 
   const auto add = [&](const char* key, const char* quantity, std::optional<double> measured,
                        double predicted) {
     if (!measured) return;
-    const bool fitted =
-        std::find(series.fitted.begin(), series.fitted.end(), key) != series.fitted.end();
+    const bool fitted = contains(series.fitted, key);
     checks.push_back({series.id, quantity, *measured, predicted, fitted});
   };
   const auto value = [](const std::optional<Watts>& measured) {

@@ -73,7 +73,7 @@ void PaletteModel::look_for(const QString& text) {
   std::vector<std::pair<int, std::size_t>> ranked;
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (const auto rank = rank_of(entries_[i], words)) ranked.emplace_back(*rank, i);
-  std::sort(ranked.begin(), ranked.end());
+  std::ranges::sort(ranked);
   beginResetModel();
   found_.clear();
   for (const auto& [rank, entry] : ranked) found_.push_back(entry);

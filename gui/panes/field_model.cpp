@@ -208,7 +208,7 @@ QVariant FieldModel::data(const QModelIndex& index, int role) const {
     case hint_role:
       return node.group() ? QString{} : QString::fromStdString(legal_values(*node.field));
     case count_role:
-      return static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(), [&](const Node* other) {
+      return static_cast<int>(std::ranges::count_if(nodes_, [&](const Node* other) {
         return other->given && other->path.startsWith(node.path + QLatin1Char('.'));
       }));
     default:

@@ -15,8 +15,6 @@ namespace foretrain::gui {
 namespace {
 
 QString tr(const char* text) { return QCoreApplication::translate("Headlines", text); }
-QString text_of(const std::string& text) { return QString::fromStdString(text); }
-
 Headline unknown(const char* id, const char* title, const QString& why) {
   return {QLatin1String(id), tr(title), QStringLiteral("–"), why, {}, Tone::unknown};
 }
@@ -44,7 +42,7 @@ Headline memory_headline(const Study& study, const Units& units) {
   Headline line{QStringLiteral("memory"), tr("Memory"), verdict_of(study), {}, {}, Tone::bad};
   if (!study.report) {
     const auto errors = study.diagnostics.size();
-    line.detail = errors == 0   ? text_of(study.failure)
+    line.detail = errors == 0   ? qt_text(study.failure)
                   : errors == 1 ? tr("1 error in the text")
                                 : tr("%1 errors in the text").arg(errors);
     return line;
@@ -54,11 +52,11 @@ Headline memory_headline(const Study& study, const Units& units) {
   if (p.memory) {
     line.detail = tr("%1 of %2, %3")
                       .arg(size_label(p.memory->peak, units), size_label(p.memory->usable, units),
-                           text_of(heaviest_name(*p.memory)));
-    line.tooltip = text_of(memory_verdict(*p.memory));
+                           qt_text(heaviest_name(*p.memory)));
+    line.tooltip = qt_text(memory_verdict(*p.memory));
   }
   if (!p.feasible()) {
-    line.tooltip = text_of(p.reasons.front().message);
+    line.tooltip = qt_text(p.reasons.front().message);
     if (!p.memory) line.detail = line.tooltip;
   }
   return line;
@@ -85,7 +83,7 @@ Headline mfu_headline(const Prediction& p, const QString& why) {
   if (p.if_it_fit)
     return {QStringLiteral("mfu"),
             tr("MFU"),
-            text_of(percent_text(p.if_it_fit->efficiency.mfu)),
+            qt_text(percent_text(p.if_it_fit->efficiency.mfu)),
             tr("if it fit"),
             tr("The plan does not fit; this is its MFU on GPUs with enough memory"),
             Tone::unknown};
@@ -93,12 +91,12 @@ Headline mfu_headline(const Prediction& p, const QString& why) {
   const Efficiency& e = *p.efficiency;
   return {QStringLiteral("mfu"),
           tr("MFU"),
-          text_of(percent_text(e.mfu)),
+          qt_text(percent_text(e.mfu)),
           tr("%1 TFLOP/s per GPU, HFU %2")
-              .arg(text_of(significant_text(e.model_tflops_per_gpu)), text_of(percent_text(e.hfu))),
+              .arg(qt_text(significant_text(e.model_tflops_per_gpu)), qt_text(percent_text(e.hfu))),
           p.flops
               ? tr("Model FLOPs over the peak of all GPUs, %1; %2")
-                    .arg(text_of(rate_text(p.flops->peak_per_gpu)), text_of(p.flops->convention))
+                    .arg(qt_text(rate_text(p.flops->peak_per_gpu)), qt_text(p.flops->convention))
               : QString{},
           Tone::plain};
 }
@@ -107,8 +105,8 @@ Headline throughput_headline(const Prediction& p, const QString& why) {
   if (!p.efficiency) return unknown("throughput", "Tokens/s", why);
   return {QStringLiteral("throughput"),
           tr("Tokens/s"),
-          text_of(fixed_text(p.efficiency->tokens_per_s, 0)),
-          tr("%1 per GPU").arg(text_of(significant_text(p.efficiency->tokens_per_s_per_gpu))),
+          qt_text(fixed_text(p.efficiency->tokens_per_s, 0)),
+          tr("%1 per GPU").arg(qt_text(significant_text(p.efficiency->tokens_per_s_per_gpu))),
           tr("Tokens that the model is trained on per second"),
           Tone::plain};
 }
@@ -120,19 +118,19 @@ Headline run_headline(const Prediction& p, const QString& why) {
     return unknown("run", "Time to train", tr("with these interruptions it never ends"));
   if (!duration) return unknown("run", "Time to train", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("run"), tr("Time to train"), {}, {}, {}, Tone::plain};
-  line.value = text_of(duration_text(*duration));
+  line.value = qt_text(duration_text(*duration));
   line.tooltip = tr("%1 tokens in %2 steps")
-                     .arg(run.tokens ? text_of(count_text(*run.tokens)) : tr("all"),
-                          run.steps ? text_of(significant_text(*run.steps)) : tr("unknown"));
+                     .arg(run.tokens ? qt_text(count_text(*run.tokens)) : tr("all"),
+                          run.steps ? qt_text(significant_text(*run.steps)) : tr("unknown"));
   if (!run.expected)
     line.detail = tr("without interruptions");
   else if (run.p10 && run.p90)
     line.detail =
         tr("%1, goodput %2")
-            .arg(span_text(text_of(duration_text(*run.p10)), text_of(duration_text(*run.p90))),
-                 text_of(percent_text(run.goodput.value_or(1.0))));
+            .arg(span_text(qt_text(duration_text(*run.p10)), qt_text(duration_text(*run.p90))),
+                 qt_text(percent_text(run.goodput.value_or(1.0))));
   else
-    line.detail = tr("goodput %1").arg(text_of(percent_text(run.goodput.value_or(1.0))));
+    line.detail = tr("goodput %1").arg(qt_text(percent_text(run.goodput.value_or(1.0))));
   return line;
 }
 
@@ -140,12 +138,12 @@ Headline cost_headline(const Prediction& p, const QString& why) {
   const CostForecast& cost = p.cost;
   if (!cost.gpu_hours) return unknown("cost", "Cost", p.step ? tr("needs training.tokens") : why);
   Headline line{QStringLiteral("cost"), tr("Cost"), {}, {}, {}, Tone::plain};
-  const QString hours = tr("%1 GPU-hours").arg(text_of(significant_text(*cost.gpu_hours)));
-  const QString energy = cost.low.energy ? text_of(energy_range_text(cost))
-                         : cost.energy   ? text_of(energy_text(*cost.energy))
+  const QString hours = tr("%1 GPU-hours").arg(qt_text(significant_text(*cost.gpu_hours)));
+  const QString energy = cost.low.energy ? qt_text(energy_range_text(cost))
+                         : cost.energy   ? qt_text(energy_text(*cost.energy))
                                          : QString{};
-  line.value = cost.price ? text_of(dollars_text(*cost.price))
-                          : tr("%1 GPU-h").arg(text_of(significant_text(*cost.gpu_hours)));
+  line.value = cost.price ? qt_text(dollars_text(*cost.price))
+                          : tr("%1 GPU-h").arg(qt_text(significant_text(*cost.gpu_hours)));
   line.detail = !cost.price || energy.isEmpty() ? energy : hours + QLatin1Char('\n') + energy;
   if (line.detail.isEmpty()) line.detail = cost.price ? hours : tr("no price given");
   line.tooltip = cost.price ? tr("GPU-hours and energy at the meter")
@@ -164,7 +162,7 @@ QString seconds_size(double change, const Units& units) {
   return time_label(Seconds{change}, units);
 }
 QString duration_size(double change, const Units& /*units*/) {
-  return text_of(duration_text(Seconds{change}));
+  return qt_text(duration_text(Seconds{change}));
 }
 
 /// The later row of a card is what it shows where the forecast knows it.
@@ -174,18 +172,18 @@ constexpr std::array<CardNumber, 8> card_numbers{{
     {"step", "step.time_s", seconds_size},
     {"mfu", "mfu",
      [](double change, const Units& /*units*/) {
-       return tr("%1 points").arg(text_of(fixed_text(100.0 * change, 1)));
+       return tr("%1 points").arg(qt_text(fixed_text(100.0 * change, 1)));
      }},
     {"throughput", "tokens_per_s",
-     [](double change, const Units& /*units*/) { return text_of(fixed_text(change, 0)); }},
+     [](double change, const Units& /*units*/) { return qt_text(fixed_text(change, 0)); }},
     {"run", "run.ideal_s", duration_size},
     {"run", "run.expected_s", duration_size},
     {"cost", "cost.gpu_hours",
      [](double change, const Units& /*units*/) {
-       return tr("%1 GPU-h").arg(text_of(significant_text(change)));
+       return tr("%1 GPU-h").arg(qt_text(significant_text(change)));
      }},
     {"cost", "cost.usd",
-     [](double change, const Units& /*units*/) { return text_of(dollars_text(Dollars{change})); }},
+     [](double change, const Units& /*units*/) { return qt_text(dollars_text(Dollars{change})); }},
 }};
 
 constexpr double least_change = 0.0005;  // of the number: less is the same
@@ -202,7 +200,7 @@ void add_difference(Headline& line, const CardNumber& number, const Prediction& 
   line.difference = (change < 0.0 ? QStringLiteral("−") : QStringLiteral("+")) +
                     number.size(std::abs(change), units);
   if (*before > 0.0 && row.quantity->measure != Measure::share)
-    line.difference += QStringLiteral(", ") + text_of(percent_text(std::abs(change / *before)));
+    line.difference += QStringLiteral(", ") + qt_text(percent_text(std::abs(change / *before)));
   line.difference_tone =
       (change < 0.0) == row.quantity->more_is_better ? Tone::caution : Tone::good;
 }
@@ -217,29 +215,29 @@ void add_differences(std::vector<Headline>& lines, const Prediction& from, const
 }
 
 QString sentence_case(const std::string& words) {
-  const QString lower = text_of(words).toLower();
+  const QString lower = qt_text(words).toLower();
   return lower.left(1).toUpper() + lower.mid(1);
 }
 
 /// The verdict and the figures of an answer's head.
 std::vector<Headline> answer_headlines(const AnswerHead& head, const AnswerHead* before) {
   std::vector<Headline> lines{{QStringLiteral("answer"),
-                               text_of(head.subject),
+                               qt_text(head.subject),
                                sentence_case(head.words),
                                {},
-                               text_of(head.sentence),
+                               qt_text(head.sentence),
                                head.verdict ? card_tone(*head.verdict) : Tone::plain}};
   for (const HeadFigure& figure : head.figures) {
     const std::string& detail = figure.band.empty() ? figure.difference : figure.band;
-    Headline line{text_of(figure.label),
-                  text_of(figure.label),
-                  text_of(figure.value),
-                  text_of(detail).replace(QLatin1String("+-"), QStringLiteral("±")),
-                  text_of(figure.difference),
+    Headline line{qt_text(figure.label),
+                  qt_text(figure.label),
+                  qt_text(figure.value),
+                  qt_text(detail).replace(QLatin1String("+-"), QStringLiteral("±")),
+                  qt_text(figure.difference),
                   Tone::plain};
     for (const HeadFigure& old : before ? before->figures : std::vector<HeadFigure>{})
       if (old.label == figure.label && old.value != figure.value)
-        line.difference = tr("was %1").arg(text_of(old.value));
+        line.difference = tr("was %1").arg(qt_text(old.value));
     line.difference_tone = Tone::caution;
     lines.push_back(std::move(line));
   }

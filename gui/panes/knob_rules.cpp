@@ -109,8 +109,8 @@ KnobState knob_state(const Report& report) {
   if (job.model.moe) state.expert = space.expert;
   state.layers = job.model.layers;
   for (const ResolvedValue& value : report.scenario.values) {
-    const auto known = std::any_of(knobs().begin(), knobs().end(),
-                                   [&](const Knob& knob) { return knob.path == value.path; });
+    const auto known =
+        std::ranges::any_of(knobs(), [&](const Knob& knob) { return knob.path == value.path; });
     if (!known) continue;
     state.values.insert(QString::fromStdString(value.path), QString::fromStdString(value.value));
     if (value.path == data) state.data_follows = value.origin.starts_with("derived");
@@ -169,9 +169,8 @@ QString setting_words(const QStringList& settings) {
   for (const QString& setting : settings) {
     const QString path = setting.section(QLatin1Char('='), 0, 0);
     const QString value = setting.section(QLatin1Char('='), 1);
-    const auto knob = std::find_if(knobs().begin(), knobs().end(), [&](const Knob& one) {
-      return path == QLatin1String(one.path);
-    });
+    const auto knob = std::ranges::find_if(
+        knobs(), [&](const Knob& one) { return path == QLatin1String(one.path); });
     QString name = knob != knobs().end()
                        ? QLatin1String(knob->label)
                        : QString::fromStdString(std::string(leaf_name(path.toStdString())))

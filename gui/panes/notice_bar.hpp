@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gui/looks/theme.hpp"
-#include "gui/panes/advice.hpp"
+#include "gui/panes/advice_pane.hpp"
 
 class QHBoxLayout;
 class QLabel;

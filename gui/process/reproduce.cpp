@@ -3,7 +3,6 @@
 
 #include <QRegularExpression>
 
-#include <map>
 #include <optional>
 
 #include "planner/edit/scenario_text.hpp"
@@ -11,12 +10,6 @@
 
 namespace foretrain::gui {
 namespace {
-
-std::map<std::string, std::string> values_of(const std::string& text) {
-  std::map<std::string, std::string> values;
-  for (const GivenValue& value : given_values(text)) values[value.path] = value.text;
-  return values;
-}
 
 bool is_list(const std::string& text) { return text.starts_with("[") || text.starts_with("{"); }
 
@@ -73,6 +66,12 @@ QString reproducing_command(const Question& question, const QString& file, const
   return QStringLiteral("cd %1 && foretrain simulate -%2 <<'%3'\n%4%5%3\n")
       .arg(folder, engine + root, end, text,
            text.endsWith(QLatin1Char('\n')) ? QString{} : QStringLiteral("\n"));
+}
+
+std::map<std::string, std::string> values_of(const std::string& text) {
+  std::map<std::string, std::string> values;
+  for (const GivenValue& value : given_values(text)) values[value.path] = value.text;
+  return values;
 }
 
 }  // namespace foretrain::gui

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QString>
+#include <map>
+#include <string>
 
 #include "gui/process/study.hpp"
 
@@ -12,6 +14,9 @@ namespace foretrain::gui {
 /// @param file empty: the text was never saved; @param saved the file's text on disk
 [[nodiscard]] QString reproducing_command(const Question& question, const QString& file,
                                           const QString& saved);
+
+/// What a scenario's text gives, by path.
+[[nodiscard]] std::map<std::string, std::string> values_of(const std::string& text);
 
 /// A word that a shell takes as it is, in quotes where needed.
 [[nodiscard]] QString shell_word(const QString& text);

@@ -21,7 +21,6 @@
 #include "gui/panes/compare_pane.hpp"
 #include "gui/panes/field_pane.hpp"
 #include "gui/panes/forecast_bar.hpp"
-#include "gui/panes/history_model.hpp"
 #include "gui/panes/history_strip.hpp"
 #include "gui/panes/knob_pane.hpp"
 #include "gui/panes/notice_bar.hpp"
@@ -251,7 +250,7 @@ void MainWindow::show_study(StudyPointer study) {
   show_parts();
   if (other_kind && study_->answer)
     (void)show_view(study_->kind == TextKind::served ? QStringLiteral("serving")
-                                                      : QStringLiteral("queue"));
+                                                     : QStringLiteral("queue"));
   show_everywhere();
   status_->setText(
       tr("forecast in %1 ms").arg(static_cast<double>(study_->took.count()) / 1000.0, 0, 'f', 1));

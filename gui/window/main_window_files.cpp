@@ -15,7 +15,6 @@
 
 #include "gui/panes/own_gpus_dialog.hpp"
 #include "gui/process/document.hpp"
-#include "gui/process/dropped_file.hpp"
 #include "gui/window/main_window.hpp"
 #include "planner/edit/scenario_text.hpp"
 

@@ -190,8 +190,8 @@ CollectiveChoice collective_choice(CollectiveOp op, const CommGroup& group, Byte
                                    const CollectivePath& path) {
   if (group.ranks <= 1) return {};
   const std::vector<CollectiveChoice> choices = collective_choices(op, group, payload, path);
-  const auto taken = std::min_element(
-      choices.begin(), choices.end(), [](const CollectiveChoice& a, const CollectiveChoice& b) {
+  const auto taken =
+      std::ranges::min_element(choices, [](const CollectiveChoice& a, const CollectiveChoice& b) {
         return std::pair(a.on_request, a.time.value()) < std::pair(b.on_request, b.time.value());
       });
   return *taken;

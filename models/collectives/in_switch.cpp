@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "models/collectives/tree.hpp"
+#include "models/collectives/scheme.hpp"
 
 namespace foretrain {
 namespace in_switch {

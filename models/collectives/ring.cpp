@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/collectives/host_edges.hpp"
+#include "models/collectives/scheme.hpp"
 
 namespace foretrain {
 namespace ring {
@@ -24,7 +24,7 @@ std::vector<int> order_of(const CollectiveProblem& problem, int channel) {
     order.insert(order.end(), members.begin(), members.end());
   }
   if (has_root(problem.op)) {
-    auto first = std::find(order.begin(), order.end(), problem.root);
+    auto first = std::ranges::find(order, problem.root);
     if (problem.op == CollectiveOp::reduce) ++first;
     std::rotate(order.begin(), first, order.end());
   }

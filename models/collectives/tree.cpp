@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/tree.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/host_edges.hpp"
 #include "models/collectives/registry.hpp"
+#include "models/collectives/scheme.hpp"
 
 namespace foretrain {
 namespace tree {
@@ -42,8 +41,7 @@ struct Forest {
   template <class Join>
   void for_each_joint(int host, int channel, const Join& join) const {
     const std::vector<int> chain = problem.seats.order_on(host, channel);
-    const auto root =
-        trees == 1 ? std::find(chain.begin(), chain.end(), problem.root) : chain.end();
+    const auto root = trees == 1 ? std::ranges::find(chain, problem.root) : chain.end();
     const auto top = root == chain.end() ? chain.begin() : root;
     for (auto member = chain.begin(); member + 1 < chain.end(); ++member)
       if (member < top)
@@ -118,7 +116,7 @@ LaneTree tree_of_lane(const Forest& forest, int lane) {
   LaneTree tree;
   tree.above = parents(forest, lane / forest.trees, lane % forest.trees);
   tree.depth = depths(tree.above);
-  tree.deepest = *std::max_element(tree.depth.begin(), tree.depth.end());
+  tree.deepest = *std::ranges::max_element(tree.depth);
   return tree;
 }
 
@@ -149,8 +147,8 @@ StepPlan steps_of(const Forest& forest, int chunks) {
   plan.block_share = 1.0 / plan.blocks;
   for (int lane = 0; lane < lanes; ++lane)
     add_lane(forest.problem.op, tree_of_lane(forest, lane), lane, chunks, plan);
-  std::stable_sort(plan.transfers.begin(), plan.transfers.end(),
-                   [](const StepTransfer& a, const StepTransfer& b) { return a.step < b.step; });
+  std::ranges::stable_sort(
+      plan.transfers, [](const StepTransfer& a, const StepTransfer& b) { return a.step < b.step; });
   return plan;
 }
 

@@ -9,7 +9,6 @@
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/price.hpp"
-#include "models/data/state_shards.hpp"
 #include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
@@ -283,6 +282,78 @@ void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceT
 Seconds sharded_update_time(const Job& job) {
   if (job.parallel.zero < 1) return Seconds{};
   return job.stack.times.shard_update * (dense_groups(job).shard.ranks - 1.0);
+}
+
+ShardGroups dense_groups(const Job& job) {
+  const Parallel& plan = job.parallel;
+  const Packing packing = job.cluster.packing();
+  const Group holders = ProcessGrid{plan}.group(GroupKind::holders);
+  const int ranks = holders.ranks();
+  const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
+  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
+}
+
+ShardGroups expert_groups(const Job& job) {
+  const Packing packing = job.cluster.packing();
+  const ProcessGrid grid{job.parallel};
+  const Group holders = grid.group(GroupKind::expert_data);
+  const int all = grid.group(GroupKind::holders).ranks();
+  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+  const int copies = std::max(1, all / group);
+  if (copies == 1) return {holders.on_hosts(packing), CommGroup{}};
+  const int shard = std::max(1, holders.ranks() / copies);
+  return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
+}
+
+double gradient_bytes(const Job& job) {
+  const bool wide = job.communication.gradient_dtype == Precision::fp32;
+  return wide && !job.training.narrow_weights() ? 4.0 : 2.0;
+}
+
+Buckets cut_buckets(double parameters, double bucket, double embedding) {
+  Buckets buckets;
+  const double edge = std::max(bucket, embedding);
+  if (parameters <= edge) return buckets;
+  constexpr double most = 1e6;
+  const double inners = std::min(most, std::ceil((parameters - edge) / bucket));
+  const double layers = 1.0 - embedding / parameters;  // of the traffic; made evenly by the pass
+  buckets.edge = edge / parameters;
+  buckets.inners = static_cast<int>(inners);
+  buckets.inner = (1.0 - buckets.edge) / inners;
+  buckets.first = buckets.inner / layers;
+  buckets.last = (1.0 - buckets.edge) / layers;
+  return buckets;
+}
+
+double bucket_parameters(const Job& job) {
+  const StackTimes& stack = job.stack.times;
+  const double each = job.communication.gradient_dtype == Precision::fp32 ? 4.0 : 2.0;
+  const bool chosen = job.communication.bucket != Communication{}.bucket;
+  if (chosen || stack.bucket <= 0.0) return job.communication.bucket.value() / each;
+  const Group holders = ProcessGrid{job.parallel}.group(GroupKind::holders);
+  return std::max(stack.bucket, stack.bucket_per_rank * holders.ranks());
+}
+
+// Buckets but the edge are alike and become full at an even pace, so that of all of them either the
+// first or the last decides when the rest is through.
+Seconds reduced_at(const Buckets& buckets, Seconds time, const TrafficSpan& pass, Seconds leaves,
+                   Seconds free) {
+  Seconds end = max(free + time, leaves + buckets.edge * time);
+  if (buckets.inners == 0) return end;
+  const Seconds duration = pass.end - pass.begin;
+  end = max(end, pass.begin + buckets.first * duration + time);
+  return max(end, pass.begin + buckets.last * duration + (buckets.inner + buckets.edge) * time);
+}
+
+TrafficSpan gathered_pass(const Buckets& buckets, Seconds time, Seconds from, Seconds ready,
+                          Seconds duration) {
+  TrafficSpan pass;
+  pass.begin = max(ready, from + buckets.lead() * time);
+  pass.end = pass.begin + duration;
+  if (buckets.inners == 0) return pass;
+  pass.end = max(pass.end, from + (buckets.edge + buckets.inner) * time + buckets.last * duration);
+  pass.end = max(pass.end, from + time + buckets.first * duration);
+  return pass;
 }
 
 }  // namespace foretrain

@@ -4,11 +4,30 @@
 #include <vector>
 
 #include "models/base/quantity.hpp"
-#include "models/data/matrix_shapes.hpp"
+#include "models/data/gradient_projection.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/memory_parameters.hpp"
 
 namespace foretrain {
+
+/// An update rule as counts of what it keeps and moves per parameter.
+struct OptimizerRule {
+  double first = 1.0;         ///< states of the first moment's type
+  double second = 1.0;        ///< of the second moment's type, of a matrix
+  double other_second = 1.0;  ///< the same of embeddings, output projection, norms and biases
+  double passes = 0.0;        ///< bytes that plain kernels move beside states and gradients
+};
+
+/// Bytes per parameter that the optimizer keeps, before sharding. A matrix is a linear layer's
+/// weight inside the transformer; Muon and Adafactor treat embeddings, the output projection, norms
+/// and biases in another way. Sources: models/data/README.md, "Optimizers".
+struct OptimizerStates {
+  double master = 4.0;  ///< the weights that the update is applied to
+  double matrix = 8.0;  ///< moments of a matrix
+  double other = 8.0;   ///< of anything else
+};
+
+[[nodiscard]] OptimizerStates optimizer_states(const Job& job);
 
 /// Time of the optimizer on one rank: its states read and written once, gradients read twice (norm,
 /// update), weights written, all memory-bound; the products of Muon; projections of gradients.

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "models/collectives/library.hpp"
 #include "models/data/single_process.hpp"
 #include "models/forecast/internal/band_warnings.hpp"
-#include "models/forecast/internal/scan_doubt.hpp"
 #include "models/forecast/internal/slower_step.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
@@ -109,8 +109,8 @@ double optimizer_uncertainty(const Job& job, const StepForecast& step,
 double routing_uncertainty(const Job& job, std::vector<Warning>& warnings) {
   const ExpertSpread spread = job.training.moe_routing.spread;
   const auto statistics = routing_statistics();
-  const auto found = std::find_if(statistics.begin(), statistics.end(),
-                                  [&](const auto& one) { return one.spread == spread; });
+  const auto found =
+      std::ranges::find_if(statistics, [&](const auto& one) { return one.spread == spread; });
   if (!job.model.moe || job.training.moe_imbalance > 0.0 || found == statistics.end() ||
       found->ranks == 0 || job.parallel.expert <= found->ranks)
     return 0.0;
@@ -203,8 +203,7 @@ void add_stack(const Job& job, BandByKind& facts) {
   if (reach == nullptr) return;
   const std::string& device = job.cluster.host.device.name;
   const auto& devices = reach->devices;
-  if (std::find(devices.begin(), devices.end(), device) == devices.end())
-    at(facts, BandKind::device) = both(1.0);
+  if (!contains(devices, device)) at(facts, BandKind::device) = both(1.0);
   at(facts, BandKind::scale) = both(doublings(job.parallel.gpus(), reach->gpus));
   at(facts, BandKind::tensor) = both(doublings(job.parallel.tensor, reach->tensor));
 }
@@ -395,7 +394,7 @@ std::vector<BandPart> band_parts(const Job& job, const StepForecast& step) {
                                return part.width.low < least_told && part.width.high < least_told;
                              }),
               parts.end());
-  std::stable_sort(parts.begin(), parts.end(), [](const BandPart& a, const BandPart& b) {
+  std::ranges::stable_sort(parts, [](const BandPart& a, const BandPart& b) {
     return a.width.low + a.width.high > b.width.low + b.width.high;
   });
   return parts;

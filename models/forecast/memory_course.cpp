@@ -86,8 +86,8 @@ std::vector<PassSpan> passes_of(const StepPath& path, int stage) {
   std::vector<PassSpan> passes;
   passes.reserve(found.size());
   for (const auto& entry : found) passes.push_back(entry.second);
-  std::stable_sort(passes.begin(), passes.end(),
-                   [](const PassSpan& a, const PassSpan& b) { return a.from < b.from; });
+  std::ranges::stable_sort(passes,
+                           [](const PassSpan& a, const PassSpan& b) { return a.from < b.from; });
   return passes;
 }
 
@@ -188,9 +188,8 @@ void Course::add_states(const std::vector<PassSpan>& passes) {
   if (resident) {
     add(Seconds{}, Seconds{}, amounts(gradients));
   } else {
-    const auto backward = std::find_if(passes.begin(), passes.end(), [](const PassSpan& span) {
-      return span.pass.kind != PassKind::forward;
-    });
+    const auto backward = std::ranges::find_if(
+        passes, [](const PassSpan& span) { return span.pass.kind != PassKind::forward; });
     hold(backward == passes.end() ? last : backward->from, makespan_, amounts(gradients));
   }
   // Where gradients stay, so do the main gradients, until the next step's first pass.
@@ -295,8 +294,7 @@ std::vector<MemoryPoint> Course::points() const {
     events.push_back({change.to, scaled(change.amount, -rate), {}});
   }
   events.push_back({makespan_, {}, {}});
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.time < b.time; });
+  std::ranges::stable_sort(events, [](const Event& a, const Event& b) { return a.time < b.time; });
 
   std::vector<MemoryPoint> result;
   Amounts value{};

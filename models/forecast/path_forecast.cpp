@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "models/base/too_large.hpp"
-#include "models/forecast/forecast.hpp"
-#include "models/schedules/schedule_fold.hpp"
+#include "models/forecast/closed_form.hpp"
+#include "models/schedules/schedule.hpp"
 #include "models/step/graph_build.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_schedule.hpp"

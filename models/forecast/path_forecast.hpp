@@ -29,7 +29,7 @@ struct StepPath {
 [[nodiscard]] StepForecast step_forecast(const StepPath& path);
 
 /// step_forecast(step_path()) whatever the number of micro-batches: a step that is long is told by
-/// two that are shorter (schedule_fold.hpp).
+/// two that are shorter (schedule.hpp).
 /// @pre broken_rules(job) and not_modelled(job) are empty.
 [[nodiscard]] StepForecast path_step(const Job& job, const StageLayout& layout);
 

@@ -7,6 +7,14 @@
 #include "models/collectives/collective_cost.hpp"
 
 namespace foretrain {
+namespace {
+
+/// The ranks that one copy of an exchange's states is spread over, of all ranks that take part.
+Group shards_of(const Exchange& exchange, const Group& all) {
+  return exchange.shard > 0 ? all.part(std::min(exchange.shard, all.ranks())) : all;
+}
+
+}  // namespace
 
 ExchangePrices::ExchangePrices(const Job& job) : job_{job}, grid_{job.parallel} {}
 
@@ -53,10 +61,6 @@ Exchanges ExchangePrices::priced(const std::vector<Exchange>& exchanges) const {
     priced.each.push_back(exchange);
   }
   return priced;
-}
-
-Group shards_of(const Exchange& exchange, const Group& all) {
-  return exchange.shard > 0 ? all.part(std::min(exchange.shard, all.ranks())) : all;
 }
 
 }  // namespace foretrain

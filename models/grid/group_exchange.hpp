@@ -60,7 +60,4 @@ class ExchangePrices {
   ProcessGrid grid_;
 };
 
-/// The ranks that one copy of an exchange's states is spread over, of all ranks that take part.
-[[nodiscard]] Group shards_of(const Exchange& exchange, const Group& all);
-
 }  // namespace foretrain

@@ -87,17 +87,6 @@ Group Group::copies(int ranks) const {
   return copies;
 }
 
-bool Group::nests(int ranks) const {
-  int left = ranks;
-  for (int i = 0; i < count_ && left > 1; ++i) {
-    const int size = spans_[static_cast<std::size_t>(i)].size;
-    if (left <= size) return size % left == 0;
-    if (left % size != 0) return false;
-    left /= size;
-  }
-  return left == 1;
-}
-
 CommGroup Group::on_hosts(const Packing& packing) const {
   FORETRAIN_REQUIRE(packing.host >= 1 && packing.domain >= packing.host);
   const int reached = reach();

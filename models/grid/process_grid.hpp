@@ -65,12 +65,10 @@ class Group {
   [[nodiscard]] int first_of(int rank) const;
 
   /// The first `ranks` members, which is how states are sharded; every shard's group is like it
-  /// where `ranks` fits into the spans (nests()). @pre 1 <= ranks <= this->ranks()
+  /// where `ranks` fits into the spans. @pre 1 <= ranks <= this->ranks()
   [[nodiscard]] Group part(int ranks) const;
   /// Every `ranks`th member: those that hold the same shard. As many as are whole.
   [[nodiscard]] Group copies(int ranks) const;
-  /// Whether consecutive parts of `ranks` members are all alike.
-  [[nodiscard]] bool nests(int ranks) const;
 
   /// How the group sits on hosts and domains that ranks fill in order.
   [[nodiscard]] CommGroup on_hosts(const Packing& packing) const;

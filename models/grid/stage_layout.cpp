@@ -4,13 +4,34 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 
 #include "models/base/require.hpp"
-#include "models/grid/layer_sources.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
 namespace {
+
+/// With the window that it has in sequences that no window holds.
+LayerSizes sizes_of(const LlmShape& model, int layer) {
+  LayerType type = model.layer_form(layer);
+  type.windowed = model.is_windowed_layer(layer, std::numeric_limits<int>::max());
+  return model.sizes(type);
+}
+
+/// Whether a layer's keys and values are those that the other one reads.
+bool makes_keys_for(const LayerSizes& maker, const LayerSizes& reader) {
+  return !maker.shared_keys && maker.heads > 0 && maker.window == reader.window &&
+         maker.kv_heads == reader.kv_heads && maker.head_dim == reader.head_dim;
+}
+
+/// The last layer before this one of which `makes` holds.
+template <class Makes>
+std::optional<int> last_before(const LlmShape& model, int layer, const Makes& makes) {
+  for (int before = layer - 1; before >= 0; --before)
+    if (makes(sizes_of(model, before))) return before;
+  return std::nullopt;
+}
 
 /// Layers of every virtual chunk, in model order.
 std::vector<int> even_or_counted(int layers, int chunks) {
@@ -55,6 +76,13 @@ std::vector<int> given(const Parallel& parallel) {
   return counts;
 }
 
+/// Whether a pipeline may be cut before this layer: none from it on reads of one before it.
+bool may_cut(const LlmShape& model, int layer) {
+  for (int later = layer; later < model.layers; ++later)
+    if (const auto source = source_of(model, later); source && source->layer < layer) return false;
+  return true;
+}
+
 /// The same, with every cut at the nearest place where no layer is parted from one that it reads.
 std::vector<int> whole_sources(const LlmShape& model, std::vector<int> counts) {
   if (!has_sources(model)) return counts;
@@ -83,6 +111,25 @@ std::size_t stage_of(std::size_t position, std::size_t stages, bool folded) {
 }
 
 }  // namespace
+
+bool has_sources(const LlmShape& model) {
+  return std::ranges::any_of(model.special_layers, [](const LayerSizes& sizes) {
+    return sizes.shared_keys || sizes.index == IndexUse::shared;
+  });
+}
+
+std::optional<LayerSource> source_of(const LlmShape& model, int layer) {
+  const LayerSizes sizes = sizes_of(model, layer);
+  if (sizes.shared_keys)
+    if (const auto source = last_before(
+            model, layer, [&](const LayerSizes& maker) { return makes_keys_for(maker, sizes); }))
+      return LayerSource{*source, "keys and values"};
+  if (sizes.index == IndexUse::shared)
+    if (const auto source = last_before(
+            model, layer, [](const LayerSizes& maker) { return maker.index == IndexUse::own; }))
+      return LayerSource{*source, "choice of tokens"};
+  return std::nullopt;
+}
 
 int StageLayout::layers(int stage) const {
   int sum = 0;

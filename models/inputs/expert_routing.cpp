@@ -27,8 +27,8 @@ std::span<const RoutingStatistic> routing_statistics() { return statistics; }
 
 double concentration_of(const ExpertRouting& routing) {
   if (routing.spread == ExpertSpread::dirichlet) return routing.concentration;
-  const auto found = std::find_if(statistics.begin(), statistics.end(),
-                                  [&](const auto& one) { return one.spread == routing.spread; });
+  const auto found = std::ranges::find_if(
+      statistics, [&](const auto& one) { return one.spread == routing.spread; });
   FORETRAIN_REQUIRE(found != statistics.end());
   return found->concentration;
 }

@@ -91,8 +91,7 @@ FormCounts LlmShape::form_counts(int first, int count) const {
 bool LlmShape::has_mixer(MixerKind mixer) const {
   if (!is_hybrid()) return mixer == MixerKind::attention;
   const std::string& pattern = layer_pattern.empty() ? mixer_pattern : layer_pattern;
-  return std::any_of(pattern.begin(), pattern.end(),
-                     [&](char letter) { return mixer_of(letter) == mixer; });
+  return std::ranges::any_of(pattern, [&](char letter) { return mixer_of(letter) == mixer; });
 }
 
 bool LlmShape::is_moe_layer(int layer) const {

@@ -275,8 +275,8 @@ double LayerActivations::total() const {
 }
 
 bool ActivationModel::offloads() const {
-  return std::any_of(forms.begin(), forms.end(),
-                     [](const FormActivations& layer) { return layer.offloaded > 0.0; });
+  return std::ranges::any_of(forms,
+                             [](const FormActivations& layer) { return layer.offloaded > 0.0; });
 }
 
 namespace {

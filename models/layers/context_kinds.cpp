@@ -3,10 +3,10 @@
 // ranks".
 #include "models/layers/context_kinds.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "models/layers/layer_description.hpp"
 
@@ -86,6 +86,21 @@ std::optional<Infeasible> refuse_context_exchange(const Job& job) {
                   job.model.name, name_of(*refused), name_of(exchange)),
       (others.empty() ? "" : fmt::format("communication.context_exchange: {}, or ", others)) +
           "parallel.context: 1"};
+}
+
+std::optional<Infeasible> refuse_sinks(const Job& job) {
+  const std::vector<LayerSizes>& special = job.model.special_layers;
+  const bool some =
+      std::ranges::any_of(special, [](const LayerSizes& sizes) { return sizes.attention_sinks; });
+  if (!job.model.attention_sinks && !some) return std::nullopt;
+  if (job.memory.attention == AttentionKind::flash &&
+      job.attention_library() == AttentionLibrary::flash2)
+    return Infeasible{std::string(not_modelled_rule), "memory.attention",
+                      job.model.name +
+                          " has attention with learned sinks, which FlashAttention-2 does not "
+                          "compute",
+                      "memory.attention: unfused"};
+  return std::nullopt;
 }
 
 }  // namespace foretrain

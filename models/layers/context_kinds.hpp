@@ -44,4 +44,10 @@ FORETRAIN_ENUM_NAMES(ContextKind, {ContextKind::full, "full attention"},
 /// Why the job's context ranks do not compute its attention; nothing where they do.
 [[nodiscard]] std::optional<Infeasible> refuse_context_exchange(const Job& job);
 
+/// Why no kernel computes the job's attention with learned sinks; nothing where one does, or where
+/// there are none. cuDNN's fused attention (since 9.13) and unfused attention do; FlashAttention-2
+/// does not (Transformer Engine, `dot_product_attention/utils.py`). Context ranks:
+/// context_kinds.hpp.
+[[nodiscard]] std::optional<Infeasible> refuse_sinks(const Job& job);
+
 }  // namespace foretrain

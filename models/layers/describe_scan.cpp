@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // What state-space and delta mixers have in common: projections, convolution, gated norm.
 #include "models/layers/internal/describe_scan.hpp"
+#include "models/base/require.hpp"
+
+namespace foretrain {
+
+/// Short convolutions as mixers (LFM2, `modeling_lfm2.py` of transformers): one projection makes
+/// two gates and an input, a depthwise causal convolution of a few taps lies between them.
+void describe_convolution_mixer(const LlmShape& model, const LayerCut& cut,
+                                LayerDescription& layer) {
+  FORETRAIN_REQUIRE(model.convolution.has_value());
+  const ConvolutionShape& shape = *model.convolution;
+  const double inner = model.hidden / cut.tensor;
+  const double bias = shape.bias ? 1.0 : 0.0;
+  layer_detail::describe_mixer_input(model, {3.0 * inner, bias * 3.0 * inner}, layer);
+  layer.add({.name = "input gate", .work = LayerWork::plain, .out = inner, .traffic = {6.0, 10.0}});
+  layer.save({.row = &LayerActivations::mixer_input, .width = inner, .every_second = inner});
+  layer_detail::describe_convolution(inner, inner * (shape.kernel + bias), layer);
+  layer_detail::describe_gated_norm(inner, 0.0, layer);
+  layer_detail::describe_mixer_output(model, inner, bias * model.hidden, layer);
+}
+
+}  // namespace foretrain
 
 namespace foretrain::layer_detail {
-
 namespace {
 
 constexpr Traffic convolution_traffic{4.0, 10.0};  // backward: input, gradient, input again
@@ -15,6 +35,16 @@ constexpr Traffic turn_traffic{4.0, 4.0};
 SavedTensor of_mixer(Keep keep, double width) {
   return {
       .row = &LayerActivations::mixer_input, .keep = keep, .width = width, .every_second = width};
+}
+
+/// The layout of `width` elements per token turned from sequence first to batch first, or back:
+/// where a micro-batch has several sequences.
+void describe_turn(double width, LayerDescription& layer) {
+  layer.add({.name = "layout",
+             .work = LayerWork::plain,
+             .rows = RowKind::turned,
+             .out = width,
+             .traffic = turn_traffic});
 }
 
 }  // namespace
@@ -43,14 +73,6 @@ void describe_gated_norm(double width, double parameters, LayerDescription& laye
              .out = width,
              .traffic = parameters > 0.0 ? gated_norm_traffic : gate_traffic,
              .vectors = parameters});
-}
-
-void describe_turn(double width, LayerDescription& layer) {
-  layer.add({.name = "layout",
-             .work = LayerWork::plain,
-             .rows = RowKind::turned,
-             .out = width,
-             .traffic = turn_traffic});
 }
 
 void describe_mixer_input(const LlmShape& model, const MixerProjection& projection,

@@ -160,7 +160,7 @@ class Placements {
 
  private:
   void open(double busiest) {
-    const auto free = std::find(taken_.begin(), taken_.end(), false);
+    const auto free = std::ranges::find(taken_, false);
     if (free == taken_.end()) {
       sum_ += busiest;
       count_ += 1.0;
@@ -271,13 +271,13 @@ ExpertLoad drawn_expert_load(const ExpertRouting& routing, const ExpertLoadCase&
   std::vector<double> ranks(static_cast<std::size_t>(of.ranks));
   ExpertLoad mean{0.0, 0.0};
   for (int draw = 0; draw < draws; ++draw) {
-    std::fill(ranks.begin(), ranks.end(), 0.0);
+    std::ranges::fill(ranks, 0.0);
     for (int layer = 0; layer < of.layers; ++layer) {
       const std::vector<double>& loads = layers.next();
       for (std::size_t i = 0; i < loads.size(); ++i) ranks[i / own] += loads[i];
     }
     const double per_rank = static_cast<double>(own) * of.layers;
-    mean.busiest += *std::max_element(ranks.begin(), ranks.end()) / per_rank / draws;
+    mean.busiest += *std::ranges::max_element(ranks) / per_rank / draws;
     mean.kept += std::accumulate(ranks.begin(), ranks.end(), 0.0) / (per_rank * of.ranks) / draws;
   }
   return mean;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "models/base/names.hpp"
@@ -10,6 +11,21 @@
 #include "models/layers/layer_description.hpp"
 
 namespace foretrain {
+
+/// Twice the keys that a query attends to on average under the causal mask, the diagonal neglected:
+/// the sequence itself, or `window (2 - window / sequence)` where every query sees the `window`
+/// tokens up to its own. @param window 0: no window. @param chunked a query sees the tokens before
+/// it in its chunk of `window` tokens, the last of which may be shorter. @pre sequence > 0.
+[[nodiscard]] double attended_keys(double sequence, double window, bool chunked = false);
+/// The same of heads; with compressed keys, those that follow the window's, or the best of them;
+/// where tokens see those behind them as well, twice as many.
+/// @param sees_window false: unfused kernels, which compute all scores and mask them
+[[nodiscard]] double attended_keys(double sequence, const HeadShape& heads,
+                                   bool sees_window = true);
+
+/// The same of the last 1/parts of the sequence's queries, which see most. @pre parts >= 1
+[[nodiscard]] double attended_at_end(double sequence, double window, double parts);
+[[nodiscard]] double attended_at_end(double sequence, const HeadShape& heads, double parts);
 
 /// How attention scores are counted: every pair of tokens, or only the pairs that the causal mask
 /// keeps (one half, the diagonal neglected). Foretrain quotes MFU with `full` unless told
@@ -113,5 +129,24 @@ FORETRAIN_ENUM_NAMES(
 
 /// The percentage of peak in this convention includes recomputed work: it is an HFU.
 [[nodiscard]] bool counts_recompute(FlopsConvention convention);
+
+/// FLOPs of an optimizer step of a job.
+struct StepFlops {
+  Flop model;     ///< what MFU counts: of samples' tokens, without gradients that nobody needs
+  Flop hardware;  ///< with pads and what is recomputed
+};
+
+/// Where everything is trained on rows of one sample each: flops_per_step(). Else operator by
+/// operator: frozen weights have no gradients of their own, attention is of samples, and a
+/// reference has a forward pass. models/layers/README.md, "Fine-tuning".
+[[nodiscard]] StepFlops job_flops(const Job& job, RecomputeKind recompute,
+                                  AttentionFlops attention);
+
+/// Parameters of the whole model as the job has it: adapters are parameters beside the model's.
+struct JobParameters {
+  std::int64_t adapters = 0;
+  std::int64_t trained = 0;  ///< adapters included
+};
+[[nodiscard]] JobParameters job_parameters(const Job& job);
 
 }  // namespace foretrain

@@ -2,9 +2,9 @@
 // CUDA graphs: what the processor still launches, and where what passes save lies.
 #include "models/layers/launch_graphs.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "models/base/contains.hpp"
 #include "models/inputs/recipe.hpp"
 
 namespace foretrain {
@@ -220,9 +220,7 @@ bool saved_in_graph(const CudaGraphs& graphs, const LayerType& type,
   constexpr std::array experts{&Rows::expert_tokens, &Rows::expert_input, &Rows::expert_output,
                                &Rows::expert_combined};
   if (!graphs.any() || graphs.has(GraphPart::full_iteration)) return false;
-  const auto in = [row](const auto& rows) {
-    return std::find(rows.begin(), rows.end(), row) != rows.end();
-  };
+  const auto in = [row](const auto& rows) { return contains(rows, row); };
   const bool mixes = row == &Rows::mixer_input || row == &Rows::mixer_states;
   if (mixes) return graphs.has(GraphPart::mamba);
   if (in(attention))

@@ -4,8 +4,8 @@
 
 #include "models/collectives/exposed_exchange.hpp"
 #include "models/grid/process_grid.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/internal/layer_builder.hpp"
-#include "models/layers/sliding_window.hpp"
 
 namespace foretrain::layer_detail {
 namespace {

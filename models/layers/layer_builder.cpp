@@ -33,6 +33,13 @@ Precision product_precision(const Job& job, bool wide) {
 
 Precision kernel_precision(const Job& job) { return product_precision(job, true); }
 
+/// A policy's logits are made again backward, chunk by chunk.
+bool makes_logits_again(const LayerOperator& op, const Job& job) {
+  return op.part == LayerPart::ends && op.work == LayerWork::product && op.out > op.in &&
+         job.fine_tuning.objective == Objective::policy &&
+         job.training.fused_kernels.has(FusedKernel::linear_loss);
+}
+
 }  // namespace
 
 void OperatorSum::add(const Operator& op) {
@@ -255,6 +262,18 @@ void add_second_half(const LayerType& type, const LayerContext& context, Operato
 void add_layer(const LayerContext& context, const LayerType& type, OperatorSum& sum) {
   add_mixer(type, context, sum);
   add_second_half(type, context, sum);
+}
+
+// What selective recomputation runs again. What it drops stands beside it in the descriptions.
+double run_again(const LayerOperator& op, const Job& job) {
+  if (makes_logits_again(op, job)) return 1.0;
+  const Recompute& recompute = job.memory.recompute;
+  if (recompute.kind != RecomputeKind::selective) return 0.0;
+  if (recompute.every_second_matmul) return op.every_second;
+  const auto chosen = [&](LayerModule module) {
+    return module != nullptr && recompute.modules.*module;
+  };
+  return chosen(op.again) || chosen(op.again_too) ? 1.0 : 0.0;
 }
 
 }  // namespace foretrain::layer_detail

@@ -38,6 +38,10 @@ struct LaunchFloor {
   Seconds backward;
 };
 
+/// Times that the processor launches what the device runs once: the threads of all replicas take
+/// turns under the interpreter's lock in forward passes, and in those that run again.
+double launch_turns(const Parallel& plan) { return plan.single_process() ? plan.data : 1.0; }
+
 LaunchFloor launch_floor(const Job& job) {
   constexpr double growth = 1.23;
   constexpr double widest = 8.0;
@@ -104,8 +108,6 @@ bool same_mixer(const LayerType& a, const LayerType& b) {
 }
 
 }  // namespace
-
-double launch_turns(const Parallel& plan) { return plan.single_process() ? plan.data : 1.0; }
 
 LayerCost::Types LayerCost::price_layers(const Job& job, bool wide) {
   const LayerContext context{job, wide};

@@ -10,10 +10,6 @@
 
 namespace foretrain {
 
-/// Times that the processor launches what the device runs once: the threads of all replicas take
-/// turns under the interpreter's lock in forward passes, and in those that run again.
-[[nodiscard]] double launch_turns(const Parallel& plan);
-
 /// Prices pieces of the job's model on its device with its stack. Equations:
 /// models/layers/README.md, "Time of a layer". Holds what all pieces share, so that a forecast
 /// computes it once.

@@ -301,7 +301,6 @@ class LayerDescription : public OperatorList<SavedTensor, 208> {
 
  private:
   void add_unpacking(const LayerOperator& op);
-  void add_adapters(const LayerOperator& base);
   void add_adapter(const LayerOperator& base, double out);
   void add_merge(const LayerOperator& base, double out);
   void add_magnitudes(const LayerOperator& base, const LayerOperator& around, double out);

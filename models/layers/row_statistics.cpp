@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/base/normal_quantile.hpp"
+#include "models/base/percentile.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {
@@ -31,7 +31,7 @@ std::vector<double> lengths_of(const Samples& samples, double row) {
       lengths.push_back(std::exp(middle + spread * normal_quantile((i + 0.5) / quantiles)));
   }
   for (double& length : lengths) length = std::clamp(length, 1.0, row);
-  std::sort(lengths.begin(), lengths.end());
+  std::ranges::sort(lengths);
   return lengths;
 }
 

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a vision tower holds, computes and keeps; models/layers/README.md, "Vision towers".
+// What a vision tower holds, computes, keeps and takes; models/layers/README.md, "Vision towers".
 #include "models/layers/vision_tower.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/inputs/job.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/layers/activations.hpp"
 #include "models/layers/flops.hpp"
-#include "models/layers/internal/tower_job.hpp"
+#include "models/layers/internal/layer_builder.hpp"
+#include "models/layers/layer_cost.hpp"
 #include "models/layers/parameters.hpp"
 
 namespace foretrain {
-namespace layer_detail {
 namespace {
+
+using layer_detail::OperatorSum;
+
+/// The tower of a job as jobs of their own on one rank, whose micro-batch is that many images: of
+/// patches in its layers, of tokens in its projectors.
+struct TowerJob {
+  /// @pre job.has_tower()
+  explicit TowerJob(const Job& job);
+
+  Job layers;
+  Job projectors;
+  bool trains_layers;
+  bool trains_projectors;
+  double share;  ///< images of the job's micro-batch over those of these jobs
+
+  [[nodiscard]] bool trains() const { return trains_layers || trains_projectors; }
+};
 
 /// One rank alone, which nothing is cut over.
 Parallel tower_plan(const Job& job) {
@@ -52,8 +70,6 @@ FineTuning tower_tuning(bool trains) {
   return tuning;
 }
 
-}  // namespace
-
 TowerJob::TowerJob(const Job& job)
     : layers{job},
       trains_layers{job.fine_tuning.trains(ModelPart::vision)},
@@ -76,18 +92,13 @@ TowerJob::TowerJob(const Job& job)
   share = job.training.images.per_sequence * job.training.micro_batch / layers.training.micro_batch;
 }
 
+/// Layers of the tower whose forward pass runs again.
 int recomputed_tower_layers(const TowerJob& tower) {
   const Recompute& recompute = tower.layers.memory.recompute;
   const int all = tower.layers.model.layers;
   if (!tower.trains_layers || recompute.kind != RecomputeKind::full) return 0;
   return recompute.method == RecomputeMethod::uniform ? all : std::min(all, recompute.layers);
 }
-
-}  // namespace layer_detail
-
-namespace {
-
-using layer_detail::TowerJob;
 
 double held(const EndDescription& end, Counted counted = Counted::all) {
   double count = 0.0;
@@ -177,7 +188,7 @@ double layer_activations(const TowerJob& tower) {
   if (!tower.trains_layers) return 0.0;
   const Job& job = tower.layers;
   const ActivationModel model = activation_model(job);
-  const int again = layer_detail::recomputed_tower_layers(tower);
+  const int again = recomputed_tower_layers(tower);
   const FormCounts whole = job.model.form_counts(again, job.model.layers - again);
   double bytes = again * model.layer_input;
   for (std::size_t form = 0; form < layer_forms; ++form)
@@ -194,6 +205,75 @@ double projector_activations(const TowerJob& tower, const VisionShape& vision, i
     bytes += saved_bytes(end, tower.projectors);
   }
   return bytes;
+}
+
+/// Operators of an end in the passes that it has.
+/// @param below something under it is trained, so that its input needs a gradient
+Operators tower_end(const EndDescription& end, const Job& job, bool trained, bool below) {
+  Operators listed;
+  OperatorSum sum{listed};
+  layer_detail::add_operators(end.operators(), {}, layer_detail::LayerContext{job}, sum);
+  bool first = true;
+  for (Operator& op : listed) {
+    if (!trained && !below) op.drop_backward();
+    if (op.kind == OperatorKind::product && first && !below) op.input_gradient = Seconds{};
+    if (op.kind == OperatorKind::product) first = false;
+  }
+  return listed;
+}
+
+void append(const Operators& more, Operators& all) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+Operators projector_operators(const TowerJob& tower, const VisionShape& vision, int hidden) {
+  Operators all;
+  for (int projector = 0; projector <= vision.inner_projectors; ++projector) {
+    EndDescription end{false};
+    describe_projector(vision, hidden, projector > 0, !tower.trains_projectors, end);
+    append(tower_end(end, tower.projectors, tower.trains_projectors, tower.trains_layers), all);
+  }
+  return all;
+}
+
+Operators patch_operators(const TowerJob& tower, const VisionShape& vision) {
+  EndDescription end{false};
+  describe_tower_ends(vision, !tower.trains_layers, end);
+  return tower_end(end, tower.layers, tower.trains_layers, false);
+}
+
+/// The layers of a tower in order.
+template <class Use>
+void each_layer(const TowerJob& tower, const Use& use) {
+  const Job& job = tower.layers;
+  const int again = recomputed_tower_layers(tower);
+  for (int layer = 0; layer < job.model.layers; ++layer) {
+    LayerVariant variant =
+        variant_of(layer_type(job.model, layer, job.training.sequence), layer < again);
+    variant.frozen = !tower.trains_layers;
+    use(variant);
+  }
+}
+
+void scale(double share, Operators& operators) {
+  for (Operator& op : operators) {
+    op.forward *= share;
+    op.input_gradient *= share;
+    op.weight_gradient *= share;
+    op.recompute *= share;
+    op.flop *= share;
+    op.bytes *= share;
+  }
+}
+
+PieceTimes sum_of(const Operators& operators) {
+  PieceTimes sum;
+  for (const Operator& op : operators) {
+    sum.forward.compute += op.forward;
+    sum.input_gradient.compute += op.input_gradient;
+    sum.weight_gradient.compute += op.weight_gradient;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -250,6 +330,29 @@ double tower_activations(const Job& job) {
   describe_tower_ends(vision, !tower.trains_layers, ends);
   return tower.share * (layer_activations(tower) + saved_bytes(ends, tower.layers) +
                         projector_activations(tower, vision, job.model.hidden));
+}
+
+PieceTimes tower_times(const Job& job) {
+  const VisionShape& vision = *job.model.vision;
+  const TowerJob tower{job};
+  const LayerCost cost{tower.layers};
+  PieceTimes times;
+  each_layer(tower, [&](const LayerVariant& variant) { times += cost.layer(variant); });
+  times += sum_of(patch_operators(tower, vision));
+  times += sum_of(projector_operators(tower, vision, job.model.hidden));
+  return tower.share * times;
+}
+
+Operators tower_operators(const Job& job) {
+  const VisionShape& vision = *job.model.vision;
+  const TowerJob tower{job};
+  Operators all = patch_operators(tower, vision);
+  each_layer(tower, [&](const LayerVariant& variant) {
+    append(layer_operators(tower.layers, variant), all);
+  });
+  append(projector_operators(tower, vision, job.model.hidden), all);
+  scale(tower.share, all);
+  return all;
 }
 
 }  // namespace foretrain

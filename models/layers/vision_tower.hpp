@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/inputs/job.hpp"
-#include "models/layers/job_flops.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/layer_operators.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/model_ends.hpp"

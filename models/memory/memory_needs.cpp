@@ -100,7 +100,7 @@ MemoryNeed MemoryNeeds::of(const Job& job, const StageLayout& layout) {
         plan.tensor, plan.context,       plan.pipeline, plan.data,
         plan.expert, plan.expert_tensor, plan.zero,     static_cast<int>(job.memory.offload),
         ends};
-    std::copy(context.layers.begin(), context.layers.end(), key.end() - layer_forms);
+    std::ranges::copy(context.layers, key.end() - layer_forms);
     return parts_->states.get(key, [&] { return states_of_stage(context); });
   });
 }

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "models/data/gradient_projection.hpp"
-#include "models/data/optimizer_states.hpp"
+#include "models/data/optimizer_update.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/sharded_pipeline.hpp"

@@ -5,7 +5,7 @@
 #include "models/base/require.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
-#include "models/memory/memory_band.hpp"
+#include "models/memory/memory.hpp"
 #include "models/schedules/registry.hpp"
 
 namespace foretrain::memory_detail {
@@ -146,7 +146,7 @@ std::vector<HeavyStage> heavy_stages(const Job& job, const StageLayout& layout) 
   for (int stage = 0; stage < layout.stages(); ++stage) {
     const StageContent content = stage_content(job, layout, stage);
     const LiveTensors tensors = live_tensors(job, content, layout, live);
-    const bool light = std::any_of(heavy.begin(), heavy.end(), [&](const HeavyStage& other) {
+    const bool light = std::ranges::any_of(heavy, [&](const HeavyStage& other) {
       return other.content.holds_like(content) && other.live.covers(tensors);
     });
     if (!light) heavy.push_back({content, tensors});

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/base/require.hpp"
-#include "models/post_training/token_lengths.hpp"
+#include "models/post_training/post_training_plan.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/serving_memory.hpp"
 
@@ -158,9 +158,8 @@ class ReplicaRun {
       kept.push_back(running_.top());
       running_.pop();
     }
-    const auto newest =
-        std::max_element(kept.begin(), kept.end(),
-                         [](const Running& a, const Running& b) { return a.since < b.since; });
+    const auto newest = std::ranges::max_element(
+        kept, [](const Running& a, const Running& b) { return a.since < b.since; });
     since_ -= newest->since;
     waiting_.push_front({newest->ends - clock_, clock_ - newest->since});
     kept.erase(newest);
@@ -200,7 +199,7 @@ std::deque<Waiting> shuffled(std::vector<double> lengths, double longest) {
     const double place = golden * static_cast<double>(i + 1);
     order.emplace_back(place - std::floor(place), lengths[i]);
   }
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::deque<Waiting> waiting;
   for (const auto& [place, length] : order) waiting.push_back({length, 0.0});
   return waiting;

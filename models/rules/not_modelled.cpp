@@ -7,7 +7,6 @@
 
 #include "models/inputs/recipe.hpp"
 #include "models/kernels/kernel_cost.hpp"
-#include "models/layers/attention_sinks.hpp"
 #include "models/layers/context_kinds.hpp"
 #include "models/layers/eight_bit_weights.hpp"
 #include "models/rules/internal/reasons.hpp"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "models/grid/layer_sources.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/rules/internal/reasons.hpp"

@@ -4,12 +4,73 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "models/run/cost_range.hpp"
+#include "models/rules/plan_rules.hpp"
+#include "models/run/goodput.hpp"
 #include "models/run/machine_power.hpp"
+#include "models/run/run_model.hpp"
 
 namespace foretrain {
 namespace {
+
+/// Of a part that is unknown alone: what is forecast lies inside.
+RatioRange around_forecast(double low, double high) {
+  return {std::min(1.0, low), std::max(1.0, high)};
+}
+
+/// A GPU of the machine with its share of the host, mean over a step.
+struct PowerShares {
+  Watts gpu;
+  Watts host;
+
+  [[nodiscard]] Watts total() const { return gpu + host; }
+};
+
+PowerShares shares_of(const Job& job, const StepForecast& step) {
+  const double gpus = job.cluster.host.gpus;
+  const Watts gpu = mean_power(gpu_power(job), step);
+  return {gpu, one_host(job, gpus * gpu) / gpus - gpu};
+}
+
+/// Of the machine, for what GPUs draw at least and at most where nobody measured them.
+RatioRange gpu_range(const Job& job, const StepForecast& step, const PowerShares& one) {
+  const Watts board = job.cluster.host.device.power_limit;
+  const GpuPower gpu = gpu_power(job);
+  const auto mean = [&](double busy, double waiting) {
+    GpuPower end = gpu;
+    if (!gpu.busy_known) end.busy = busy * board;
+    if (!gpu.waiting_known) end.waiting = min(end.busy, waiting * max(board, gpu.busy));
+    end.memory = max(end.waiting, memory_share * end.busy);
+    end.exchange = max(end.waiting, exchange_share * end.busy);
+    return mean_power(end, step) + one.host;
+  };
+  return around_forecast(mean(least_busy_share, least_waiting_share) / one.total(),
+                         mean(1.0, most_waiting_share) / one.total());
+}
+
+/// Of the machine, where the scenario does not say what hosts draw: from the leanest host that was
+/// measured to the hungriest, no more than this one's published maximum.
+RatioRange host_range(const Job& job, const PowerShares& one) {
+  if (host_power(job).known) return {};
+  const Host& host = job.cluster.host;
+  const Watts board = host.device.power_limit;
+  Watts most = most_host_share * board;
+  if (host.power_limit > Watts{}) most = min(most, host.power_limit / host.gpus - board);
+  const Watts least = min(one.host, least_host_share * board);
+  return around_forecast((one.gpu + least) / one.total(),
+                         (one.gpu + max(most, one.host)) / one.total());
+}
+
+CostEnd end_of(const CostForecast& cost, double time, double energy) {
+  const auto times = [](const auto& value, double factor) {
+    return value ? std::optional(*value * factor) : std::nullopt;
+  };
+  CostEnd end{times(cost.gpu_hours, time), times(cost.price, time), times(cost.energy, energy),
+              times(cost.co2_kg, energy)};
+  if (end.price && cost.parts.electricity) *end.price += (energy - time) * *cost.parts.electricity;
+  return end;
+}
 
 /// Hosts that are paid for, over hosts that train.
 double paid_share(const Job& job) {
@@ -108,7 +169,121 @@ void tell_energy(const Job& job, std::vector<Warning>& warnings) {
              facts.pue ? "" : fmt::format("; PUE is usually {} to {}", least_pue, most_pue))});
 }
 
+/// Below this share of progress a run counts as one that never ends.
+constexpr double no_progress = 1e-3;
+/// What break-even is told for: the effective training time that large runs report.
+constexpr double wanted_goodput = 0.9;
+
+/// Whether the user said anything about interruptions or how they are survived.
+bool wants_goodput(const Operations& operations) {
+  return operations.mean_time_between_interruptions || operations.interruptions.gives_rate() ||
+         operations.checkpoint_every || operations.checkpoint.optimal ||
+         operations.checkpoint.every_steps || operations.restart || operations.recovery.detection;
+}
+
+std::string duration(Seconds time) {
+  if (time >= 2.0 * hours) return fmt::format("{:.1f} h", time.in(hours));
+  if (time >= 2.0 * minutes) return fmt::format("{:.0f} min", time.in(minutes));
+  return fmt::format("{:.0f} s", time.value());
+}
+
+/// All but planned stops and waiting. The sum begins as RunSplit::total() does, so that no rounding
+/// makes it longer than that, or shorter than the steps.
+Seconds time_with_hosts(const RunSplit& split) {
+  return split.steps + split.evaluation + split.checkpoints + split.slow + split.lost +
+         split.detection + split.restart;
+}
+
+/// What one side of the question allows the other to be.
+void tell_break_even(const Job& job, std::optional<Seconds> between,
+                     std::vector<Warning>& warnings) {
+  const Operations& operations = job.operations;
+  std::string message;
+  if (between && *between > Seconds{}) {
+    message = fmt::format(
+        "with an interruption every {}, {:.0f} % of the time is productive as long as "
+        "one costs less than {} altogether (lost work, detection, restart)",
+        duration(*between), 100.0 * wanted_goodput,
+        duration(affordable_interruption(*between, wanted_goodput)));
+  } else if (!between && operations.restart && operations.checkpoint_every) {
+    const Seconds cost = *operations.restart + *operations.checkpoint_every / 2.0;
+    message = fmt::format(
+        "an interruption costs about {}: {:.0f} % of the time is productive as long as "
+        "they are further apart than {}",
+        duration(cost), 100.0 * wanted_goodput, duration(cost / (1.0 - wanted_goodput)));
+  }
+  if (!message.empty()) warnings.push_back({"goodput-break-even", message});
+}
+
+void expect(const Job& job, const StepForecast& step, RunForecast& run,
+            std::vector<Warning>& warnings) {
+  std::vector<Warning> notes;
+  const RunInputs inputs = run_model(job, step, *run.ideal, notes);
+  std::vector<Warning> ignored;
+  run.between = time_between_interruptions(job, ignored);
+  if (!inputs.model) {
+    if (!wants_goodput(job.operations)) return;
+    warnings.push_back(
+        {"goodput-unknown", fmt::format("the expected duration is unknown without {}",
+                                        fmt::join(inputs.missing, ", "))});
+    tell_break_even(job, run.between, warnings);
+    return;
+  }
+  warnings.insert(warnings.end(), notes.begin(), notes.end());
+  const RunModel& model = *inputs.model;
+  const RunSplit split = expect_run(model);
+  const Seconds total = split.total();
+  run.checkpoint_every = model.every;
+  run.checkpoint_stall = model.stall;
+  run.goodput = is_finite(total) ? *run.ideal / total : 0.0;
+  if (*run.goodput < no_progress) return;
+  run.expected = total;
+  run.split = split;
+  run.interruptions = expected_interruptions(model, split);
+  const Seconds there = time_with_hosts(split);
+  run.scheduling = there / total;
+  run.runtime = split.steps / there;
+}
+
+/// Phases of the ramp that this plan cannot run.
+std::vector<std::string> ramp_problems(const Job& job) {
+  std::vector<std::string> problems = broken_ramp(job);
+  if (!problems.empty()) return problems;
+  for (const BatchPhase& phase : job.operations.batch_ramp) {
+    Job smaller = job;
+    smaller.training.global_batch = phase.global_batch;
+    for (const Infeasible& broken : broken_rules(smaller))
+      problems.push_back(
+          fmt::format("with global_batch {}, {}", phase.global_batch, broken.message));
+  }
+  return problems;
+}
+
+/// Both ends of what a run costs: the band of the step for as long as steps last, and for energy,
+/// carbon and electricity the range of the draw, as the root of squares of their logarithms.
+/// @param cost what is forecast; its ends are set
+/// @param training share of the time paid for in which steps run
+void set_cost_range(const Job& job, const StepForecast& step, double training, CostForecast& cost) {
+  if (!cost.gpu_hours || !(step.time > Seconds{})) return;
+  const auto lasts = [&](Seconds end) { return 1.0 + training * (end / step.time - 1.0); };
+  const RatioRange time{lasts(step.low), lasts(step.high)};
+  const RatioRange energy = both(time, machine_range(job, step));
+  cost.low = end_of(cost, time.low, energy.low);
+  cost.high = end_of(cost, time.high, energy.high);
+}
+
 }  // namespace
+
+RatioRange both(const RatioRange& one, const RatioRange& other) {
+  return {std::exp(-std::hypot(std::log(one.low), std::log(other.low))),
+          std::exp(std::hypot(std::log(one.high), std::log(other.high)))};
+}
+
+RatioRange machine_range(const Job& job, const StepForecast& step) {
+  const PowerShares one = shares_of(job, step);
+  if (!(one.total() > Watts{})) return {};
+  return both(gpu_range(job, step, one), host_range(job, one));
+}
 
 CostForecast forecast_cost(const Job& job, const StepForecast& step, const RunForecast& run,
                            std::vector<Warning>& warnings) {
@@ -135,6 +310,25 @@ CostForecast forecast_cost(const Job& job, const StepForecast& step, const RunFo
     warnings.push_back(
         {"undated-price", "prices change: give their date in operations.prices_as_of"});
   return cost;
+}
+
+RunForecast forecast_run(const Job& job, const StepForecast& step, std::vector<Warning>& warnings) {
+  RunForecast run;
+  const CheckpointTimes checkpoint = checkpoint_times(job);
+  run.checkpoint = checkpoint.size;
+  run.checkpoint_write = checkpoint.write;
+  run.checkpoint_read = checkpoint.read;
+  run.tokens = job.training.tokens;
+  if (!run.tokens) return run;
+  const std::vector<std::string> problems = ramp_problems(job);
+  for (const std::string& problem : problems)
+    warnings.push_back({"batch-ramp", "operations.batch_ramp: " + problem});
+  if (!problems.empty()) return run;
+  const StepCount count = count_steps(job, step);
+  run.steps = count.steps;
+  run.ideal = count.ideal;
+  expect(job, step, run, warnings);
+  return run;
 }
 
 }  // namespace foretrain

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "models/run/power_shares.hpp"
-
 namespace foretrain {
 namespace {
 

@@ -40,8 +40,8 @@ double count_of(const ComponentFailures& kind, const Cluster& cluster) {
 
 Seconds on_curve(const std::vector<InterruptionPoint>& curve, double gpus,
                  std::vector<Warning>& warnings) {
-  const auto above = std::find_if(curve.begin(), curve.end(),
-                                  [gpus](const auto& point) { return point.gpus >= gpus; });
+  const auto above =
+      std::ranges::find_if(curve, [gpus](const auto& point) { return point.gpus >= gpus; });
   if (above != curve.end() && above->gpus == gpus) return above->every;
   if (above == curve.begin() || above == curve.end()) {
     const InterruptionPoint& end = above == curve.begin() ? curve.front() : curve.back();

@@ -11,7 +11,7 @@
 #include "models/base/index.hpp"
 #include "models/base/require.hpp"
 #include "models/schedules/registry.hpp"
-#include "models/schedules/schedule_fold.hpp"
+#include "models/schedules/schedule.hpp"
 
 namespace foretrain {
 namespace {

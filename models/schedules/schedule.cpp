@@ -8,6 +8,16 @@
 #include "models/schedules/registry.hpp"
 
 namespace foretrain {
+namespace {
+
+/// Micro-batches after which the order of passes repeats.
+int period(const ScheduleShape& shape) {
+  const ScheduleTraits& traits = traits_of(shape.kind);
+  return traits.period ? traits.period(shape) : shape.stages;
+}
+
+}  // namespace
+
 ScheduleShape schedule_shape(const Job& job) {
   const Parallel& plan = job.parallel;
   ScheduleShape shape;
@@ -58,23 +68,27 @@ PipelinePlace place_at(const ScheduleShape& shape, int position, int micro) {
 
 bool Schedule::splits_backward() const {
   const auto splits = [](const std::vector<Pass>& passes) {
-    return std::any_of(passes.begin(), passes.end(),
-                       [](const Pass& pass) { return pass.kind == PassKind::weight_gradient; });
+    return std::ranges::any_of(
+        passes, [](const Pass& pass) { return pass.kind == PassKind::weight_gradient; });
   };
-  return std::any_of(stages.begin(), stages.end(), splits);
-}
-
-bool overlaps_next(const Schedule& schedule, int stage, std::size_t pass) {
-  if (!traits_of(schedule.shape.kind).overlaps) return false;
-  const std::vector<Pass>& passes = schedule.stages[static_cast<std::size_t>(stage)];
-  return pass + 1 < passes.size() && passes[pass].kind == PassKind::forward &&
-         passes[pass + 1].kind == PassKind::backward &&
-         passes[pass].chunk != passes[pass + 1].chunk;
+  return std::ranges::any_of(stages, splits);
 }
 
 Schedule make_schedule(const ScheduleShape& shape) {
   FORETRAIN_REQUIRE(is_legal(shape));
   return {shape, traits_of(shape.kind).order(shape)};
+}
+
+std::optional<ScheduleFold> fold_of(const ScheduleShape& shape) {
+  constexpr int turns = 4;  // periods over which the pace is measured: it may alternate
+  const int repeat = period(shape);
+  const int few = std::max(48, 4 * std::max(shape.stages, repeat));
+  const int skipped = (shape.microbatches - few) / repeat - turns;
+  if (skipped <= 0) return std::nullopt;
+  ScheduleFold fold{shape, shape, static_cast<double>(skipped) / turns};
+  fold.longer.microbatches -= skipped * repeat;
+  fold.shorter.microbatches = fold.longer.microbatches - turns * repeat;
+  return fold;
 }
 
 }  // namespace foretrain

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/base/quantity.hpp"
@@ -71,12 +72,6 @@ struct Schedule {
   [[nodiscard]] bool splits_backward() const;
 };
 
-/// Whether DualPipe runs this forward pass together with the backward pass after it: both begin
-/// when both of their inputs are there, and the traffic of one hides behind the products of the
-/// other (arXiv 2412.19437 section 3.2.1). The order alone lets the second pass of a pair begin
-/// later.
-[[nodiscard]] bool overlaps_next(const Schedule& schedule, int stage, std::size_t pass);
-
 /// Builds the schedule. Sources: GPipe arXiv 1811.06965; 1F1B (PipeDream-flush) arXiv 2006.09503;
 /// interleaving arXiv 2104.04473 and Megatron-LM; ZB-H1, ZB-H2 (`zb-2p`) and ZB-V arXiv 2401.10241
 /// and 2405.15362; DualPipe arXiv 2412.19437. Orders: models/schedules/README.md, "Orders".
@@ -119,5 +114,16 @@ struct OrderedPass {
 /// A topological order of the whole schedule.
 /// @throws nothing; FORETRAIN_REQUIREs that the schedule is free of deadlock.
 [[nodiscard]] std::vector<OrderedPass> execution_order(const Schedule& schedule);
+
+/// After some micro-batches the order of passes repeats with a fixed period: whatever a step of
+/// many takes is what a step of fewer takes, and a number of times what a period adds.
+struct ScheduleFold {
+  ScheduleShape longer;   ///< past the start, with some periods of the steady state
+  ScheduleShape shorter;  ///< a few periods less
+  double times = 0.0;     ///< that `longer` less `shorter` is added to `longer`
+};
+
+/// Absent where the schedule is too short to leave out anything.
+[[nodiscard]] std::optional<ScheduleFold> fold_of(const ScheduleShape& shape);
 
 }  // namespace foretrain

@@ -48,8 +48,7 @@ class Squeeze {
       for (int micro = 0; micro < shape.microbatches; ++micro)
         for (int stream = 0; stream < streams; ++stream)
           plan.push_back({times[index(stream)] + v_interval * micro, stream, micro, false});
-      std::sort(plan.begin(), plan.end(),
-                [](const Planned& a, const Planned& b) { return a.time < b.time; });
+      std::ranges::sort(plan, [](const Planned& a, const Planned& b) { return a.time < b.time; });
       order_[index(stage)].reserve(6 * index(shape.microbatches));
     }
   }

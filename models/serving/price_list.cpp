@@ -4,17 +4,39 @@
 #include "models/serving/internal/price_list.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/base/require.hpp"
+#include "models/collectives/collective_choice.hpp"
 #include "models/layers/layer_scan.hpp"
 #include "models/layers/model_ends.hpp"
 #include "models/serving/engine_bands.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/internal/formats.hpp"
-#include "models/serving/internal/states.hpp"
 
 namespace foretrain::serving_detail {
 namespace {
+
+CommGroup dense_group(const Deployment& deployment, int ranks) {
+  const Packing packing = deployment.cluster.packing();
+  CommGroup group{.ranks = ranks, .ranks_per_domain = std::min(ranks, packing.domain)};
+  group.domain_hosts = std::max(1, packing.domain / packing.host);
+  const int hosts = (ranks + packing.host - 1) / packing.host;
+  group.span_hosts = ranks <= packing.domain ? 1 : hosts;
+  return group;
+}
+
+/// The library's own price at two large sizes, as a line.
+void add_library(const Deployment& deployment, int ranks, ExchangeLine& line) {
+  const CollectivePath path{deployment.cluster, deployment.kernels, deployment.site};
+  const CommGroup group = dense_group(deployment, ranks);
+  const Bytes less = 8.0 * MiB;
+  const Bytes more = 64.0 * MiB;
+  const double first = collective_time(CollectiveOp::all_reduce, group, less, path).value();
+  const double second = collective_time(CollectiveOp::all_reduce, group, more, path).value();
+  const double per_byte = (second - first) / (more - less).value();
+  line.add({.start = std::max(0.0, first - per_byte * less.value()), .per_byte = per_byte});
+}
 
 constexpr double half = 2.0;              // bytes of a 16-bit element
 constexpr double quantised_bytes = 3.0;   // read in 16 bits, written in 8
@@ -267,6 +289,20 @@ void ListBuilder::add_operator(const LayerOperator& op, const LayerType& type) {
   }
 }
 
+/// All-reduce among the tensor ranks: in one shot (every rank reads all others' parts), in two
+/// (reduce-scatter and all-gather in one kernel), or the library's for large sizes.
+ExchangeLine all_reduce_line(const Deployment& deployment, int ranks) {
+  ExchangeLine line;
+  if (ranks <= deployment.cluster.packing().domain) {
+    const double link = deployment.cluster.host.gpu_link.bandwidth.value();
+    const double others = ranks - 1.0;
+    line.add({.starts = 1.0, .per_byte = others / link, .shared = true});
+    line.add({.starts = 2.0, .per_byte = 2.0 * others / ranks / link, .shared = true});
+  }
+  add_library(deployment, ranks, line);
+  return line;
+}
+
 /// One sum over the tensor ranks behind each half that is cut over them.
 void ListBuilder::add_exchanges(const LayerType& type) {
   const int tensor = deployment_.layout.tensor;
@@ -279,6 +315,31 @@ void ListBuilder::add_exchanges(const LayerType& type) {
                              all_reduce_line(deployment_, tensor), half * deployment_.model.hidden,
                              sums * layers_});
   list_.kernels += sums * layers_;
+}
+
+/// Rows of `row_bytes` to the ranks of their experts, or back; bytes are those that one rank sends.
+ExchangeLine dispatch_line(const Deployment& deployment) {
+  ExchangeLine line;
+  const Host& host = deployment.cluster.host;
+  const bool inside = deployment.layout.stage() <= deployment.cluster.packing().domain;
+  const double rate = inside ? host.gpu_link.bandwidth.value()
+                             : deployment.cluster.inter_host_bandwidth_per_gpu().value();
+  const double latency = inside ? 0.0
+                                : deployment.cluster.network.path_latency.value() +
+                                      deployment.cluster.network.step_latency.value();
+  line.add({.start = latency, .dispatches = 1.0, .per_byte = 1.0 / rate, .shared = true});
+  return line;
+}
+
+DispatchCopies dispatch_copies(const Deployment& deployment) {
+  const double ranks = deployment.layout.expert;
+  const double chosen = deployment.model.moe->top_k;
+  const auto reached = [&](double groups) { return 1.0 - std::pow(1.0 - 1.0 / groups, chosen); };
+  const double domains = std::ceil(static_cast<double>(deployment.layout.stage()) /
+                                   deployment.cluster.packing().domain);
+  const double all = ranks * reached(ranks);
+  if (domains <= 1.0) return {all, all};
+  return {(domains - 1.0) * reached(domains), all * (1.0 - 1.0 / domains)};
 }
 
 /// Rows to the ranks of their experts and back, in 8 bits where experts compute in fewer than 16,
@@ -330,6 +391,19 @@ void ListBuilder::add_layers(const LayerType& type, double layers) {
   add_exchanges(type);
 }
 
+/// Between neighbouring pipeline stages.
+ExchangeLine stage_line(const Deployment& deployment) {
+  ExchangeLine line;
+  const CollectivePath path{deployment.cluster, deployment.kernels, deployment.site};
+  const int gpus = deployment.layout.gpus();
+  const int span = gpus <= deployment.cluster.packing().domain ? 1 : 2;
+  const double less = send_time(64.0 * KiB, span, path).value();
+  const double more = send_time(64.0 * MiB, span, path).value();
+  const double per_byte = (more - less) / (64.0 * MiB - 64.0 * KiB).value();
+  line.add({.start = std::max(0.0, less - per_byte * (64.0 * KiB).value()), .per_byte = per_byte});
+  return line;
+}
+
 PriceList ListBuilder::build() {
   const LlmShape& model = deployment_.model;
   const ServingLayout& layout = deployment_.layout;
@@ -355,6 +429,16 @@ PriceList ListBuilder::build() {
 }
 
 }  // namespace
+
+Seconds ExchangeLine::time(double bytes, const ExchangeRates& rates) const {
+  const auto taken = [&](const Line& line) {
+    return line.start + line.starts * rates.start + line.dispatches * rates.dispatch +
+           line.per_byte * bytes / (line.shared ? rates.share : 1.0);
+  };
+  double best = taken(lines[0]);
+  for (std::size_t i = 1; i < count; ++i) best = std::min(best, taken(lines[i]));
+  return Seconds{best};
+}
 
 PriceList price_list(const Deployment& deployment) { return ListBuilder{deployment}.build(); }
 

@@ -7,7 +7,6 @@
 
 #include "models/layers/model_ends.hpp"
 #include "models/serving/internal/formats.hpp"
-#include "models/serving/internal/states.hpp"
 
 namespace foretrain {
 namespace serving_detail {

@@ -111,7 +111,7 @@ std::vector<OperatorStep> PassSteps::away_steps(PieceKind kind, PassKind pass) {
 void PassSteps::add_away(PieceKind kind, PassKind pass, Steps& steps) {
   const auto piece = static_cast<std::size_t>(kind);
   const Operators& operators = (*contents_.operators)[piece];
-  if (std::none_of(operators.begin(), operators.end(), runs_away)) return;
+  if (std::ranges::none_of(operators, runs_away)) return;
   const std::vector<OperatorStep> exchanges = away_steps(kind, pass);
   const PieceTimes& times = costs_.pieces[piece];
   const TimeParts parts = parts_of(times, pass);

@@ -6,7 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "models/schedules/schedule_fold.hpp"
+#include "models/schedules/schedule.hpp"
 #include "models/step/step_schedule.hpp"
 
 namespace foretrain {

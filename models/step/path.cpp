@@ -109,18 +109,18 @@ void measure_makespan(const TaskGraph& graph, Timeline& timeline) {
 
 std::vector<std::uint32_t> critical_path(const TaskGraph& graph, const Timeline& timeline) {
   FORETRAIN_REQUIRE(!graph.tasks.empty() && timeline.end.size() == graph.tasks.size());
-  const auto latest = std::max_element(timeline.end.begin(), timeline.end.end());
+  const auto latest = std::ranges::max_element(timeline.end);
   std::vector<std::uint32_t> path;
   auto id = static_cast<std::uint32_t>(latest - timeline.end.begin());
   for (;;) {
     path.push_back(id);
     const auto before = graph.before(id);
     if (before.empty()) break;
-    id = *std::max_element(before.begin(), before.end(), [&](std::uint32_t a, std::uint32_t b) {
+    id = *std::ranges::max_element(before, [&](std::uint32_t a, std::uint32_t b) {
       return timeline.end[a] < timeline.end[b];
     });
   }
-  std::reverse(path.begin(), path.end());
+  std::ranges::reverse(path);
   return path;
 }
 

@@ -312,7 +312,38 @@ void fill_stages(const Job& job, const HeldLayers& layers, const StageLayout& la
   }
 }
 
+/// Whether saved tensors leave the device.
+bool offloads_activations(const MemoryOptions& memory) {
+  return memory.offloaded_layers > 0 || !(memory.activation_offload == LayerModules{});
+}
+
 }  // namespace
+
+ActivationOffload::ActivationOffload(const Job& job) : job_{job} {
+  if (offloads_activations(job.memory)) model_ = activation_model(job);
+}
+
+Bytes ActivationOffload::of_layer(const LayerVariant& variant) const {
+  if (!model_ || variant.frozen) return Bytes{};
+  const double whole =
+      std::min(1.0, static_cast<double>(job_.memory.offloaded_layers) / job_.model.layers);
+  if (variant.recomputed) {
+    const Recompute& recompute = job_.memory.recompute;
+    const bool groups = recompute.method == RecomputeMethod::uniform;
+    return Bytes{whole * model_->layer_input / (groups ? std::max(1, recompute.layers) : 1)};
+  }
+  const FormActivations& layer = model_->of(variant.type());
+  return Bytes{layer.offloaded + whole * layer.kept.total()};
+}
+
+OffloadShown ActivationOffload::shown(const LayerVariant& variant, const PieceTimes& times) const {
+  const Bytes bytes = of_layer(variant);
+  if (bytes <= Bytes{}) return {};
+  const Link& link = job_.cluster.host.pcie;
+  const Seconds copies = bytes / (link.achievable * link.bandwidth);
+  return {max(Seconds{}, copies - times.forward.total()),
+          max(Seconds{}, copies - times.backward().total())};
+}
 
 bool scatters_boundaries(const Job& job) {
   return job.communication.scatter_gather.value_or(job.stack.times.scatter_gather);

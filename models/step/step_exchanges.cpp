@@ -66,7 +66,7 @@ void add_replicas(const Job& job, const StageLayout& layout, StepExchanges& exch
 void add_exchanges(const std::vector<Exchange>& more, double count, std::vector<Exchange>& sum) {
   if (count <= 0.0) return;
   for (const Exchange& exchange : more) {
-    const auto same = std::find_if(sum.begin(), sum.end(), [&](const Exchange& other) {
+    const auto same = std::ranges::find_if(sum, [&](const Exchange& other) {
       return other.op == exchange.op && other.group == exchange.group &&
              other.shard == exchange.shard && other.cover == exchange.cover &&
              other.algorithm == exchange.algorithm;

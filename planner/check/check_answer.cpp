@@ -6,7 +6,6 @@
 
 #include "planner/answer/quantity.hpp"
 #include "planner/check/check.hpp"
-#include "planner/check/check_groups.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/shell_word.hpp"
 #include "scenarios/yaml/safe_text.hpp"
@@ -37,7 +36,7 @@ AnswerTable parts_table(const CheckedScenario& checked, std::string_view prefix,
   for (const Drift& moved : checked.drifts)
     if (moved.path.starts_with(prefix) && moved.before && moved.after && !is_stage_sum(moved.path))
       parts.push_back(moved);
-  std::stable_sort(parts.begin(), parts.end(), [](const Drift& a, const Drift& b) {
+  std::ranges::stable_sort(parts, [](const Drift& a, const Drift& b) {
     return std::abs(*a.after - *a.before) > std::abs(*b.after - *b.before);
   });
   AnswerTable table = moved_table("part");
@@ -131,7 +130,7 @@ void add_moved_figures(const CheckedScenario& checked, AnswerHead& head) {
 
 AnswerHead head_of(const std::vector<CheckedScenario>& all) {
   AnswerHead head;
-  const auto count = [&](auto test) { return std::count_if(all.begin(), all.end(), test); };
+  const auto count = [&](auto test) { return std::ranges::count_if(all, test); };
   const auto passed = count([](const CheckedScenario& one) { return one.pass(); });
   const auto broken = count([](const CheckedScenario& one) { return !one.errors.empty(); });
   const bool pass = passed == static_cast<std::ptrdiff_t>(all.size());

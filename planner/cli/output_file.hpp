@@ -13,7 +13,7 @@ namespace foretrain {
 
 // The one place that writes files and decides which ones may be written. Nothing is lost without
 // being asked for: a file that this program reads is never written, whatever it is called; a file
-// that is there already is replaced when it is a report of ours (planner/cli/own_report.hpp), or
+// that is there already is replaced when it is a report of ours (planner/cli/output_file.cpp), or
 // under --force.
 
 /// What a file is for, and so what of it may be replaced without --force.

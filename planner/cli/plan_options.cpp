@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/machine_options.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/limit_text.hpp"
@@ -65,11 +66,10 @@ void refuse_doubled_axes(const PlanOptions& options) {
     keys.push_back(axis.substr(0, axis.find('=')));
   }
   for (const std::string& axis : options.varied) keys.push_back(axis.substr(0, axis.find('=')));
-  std::sort(keys.begin(), keys.end());
+  std::ranges::sort(keys);
   const auto twice = std::adjacent_find(keys.begin(), keys.end());
   if (twice != keys.end()) throw UsageError(*twice + " is given twice");
-  if (options.all_schedules &&
-      std::find(keys.begin(), keys.end(), "parallel.schedule") != keys.end())
+  if (options.all_schedules && contains(keys, "parallel.schedule"))
     throw UsageError("--all-schedules and parallel.schedule ask for the same; give one");
 }
 

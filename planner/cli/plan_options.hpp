@@ -7,7 +7,7 @@
 
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
-#include "planner/cli/room_options.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/search/plan_report.hpp"
 
 namespace foretrain {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/help/program_build.hpp"
 #include "planner/cli/output_file.hpp"
@@ -29,7 +30,7 @@ std::string option_hint(const CLI::App& app, const std::string& extra) {
 /// CLI11's sentence for a usage error, with the nearest option where one was misspelt.
 std::string usage_message(CLI::App& program, const CLI::ParseError& error) {
   std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::ranges::replace(message, '\n', ' ');
   for (CLI::App* app : program.get_subcommands())
     for (const std::string& extra : app->remaining())
       if (extra.starts_with("-")) return message + option_hint(*app, extra);
@@ -60,7 +61,7 @@ void check_subcommand(const CLI::App& program, int argc, const char* const* argv
   std::vector<std::string> names;
   for (const CLI::App* app : program.get_subcommands(nullptr)) names.push_back(app->get_name());
   const std::string word = argv[1];
-  if (std::find(names.begin(), names.end(), word) != names.end()) return;
+  if (contains(names, word)) return;
   throw UsageError("there is no command " + in_quotes(word) + " (commands: " + joined(names) + ")" +
                    nearest_hint(word, names));
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/cli/command.hpp"
 #include "planner/cli/files/framework_imports.hpp"
@@ -51,5 +51,12 @@ void add_source_options(CLI::App& app, SourceOptions& source);
 /// @throws ScenarioError, UsageError
 [[nodiscard]] Scenario read_scenario(const SourceOptions& source,
                                      Purpose purpose = Purpose::training);
+
+/// Scenarios that are held against each other: file after file; a single file stands for as many
+/// sides as --set names ("B:key=value"). Settings without a side hold for all. Standard input may
+/// be several sides. `options.file` is not used.
+/// @throws UsageError for sides that are not there or more than 26; ScenarioError
+[[nodiscard]] std::vector<Scenario> read_sides(const std::vector<std::string>& files,
+                                               const ScenarioOptions& options);
 
 }  // namespace foretrain

@@ -38,8 +38,8 @@ bool utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string value = variable(name);
     if (value.empty()) continue;
-    std::transform(value.begin(), value.end(), value.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(value, value.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return value.find("utf-8") != std::string::npos || value.find("utf8") != std::string::npos;
   }
   return false;
@@ -114,6 +114,26 @@ std::string read_standard_input() {
     if (text.size() > most_input) throw UsageError("the scenario on standard input is too large");
   }
   return text;
+}
+
+bool can_ask() { return error_is_terminal() && isatty(STDIN_FILENO) == 1; }
+
+void ask(const std::string& question, const std::string& usual,
+         const std::function<void(const std::string&)>& take) {
+  while (true) {
+    std::cerr << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
+    std::string answer;
+    if (!std::getline(std::cin, answer)) throw UsageError("no answer; nothing is written");
+    const std::size_t first = answer.find_first_not_of(" \t\r");
+    const std::size_t last = answer.find_last_not_of(" \t\r");
+    answer = first == std::string::npos ? usual : answer.substr(first, last - first + 1);
+    try {
+      take(answer);
+      return;
+    } catch (const UsageError& error) {
+      write_diagnostic(error.what());
+    }
+  }
 }
 
 }  // namespace foretrain

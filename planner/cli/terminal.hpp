@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +52,13 @@ bool write_progress(std::string_view line);
 
 /// All of standard input. @throws UsageError beyond 64 MiB
 [[nodiscard]] std::string read_standard_input();
+
+/// Whether somebody sits at a terminal who can be asked.
+[[nodiscard]] bool can_ask();
+
+/// Asks until `take` does not throw UsageError; an empty answer is the one in brackets.
+/// @throws UsageError when there is nobody left to answer
+void ask(const std::string& question, const std::string& usual,
+         const std::function<void(const std::string&)>& take);
 
 }  // namespace foretrain

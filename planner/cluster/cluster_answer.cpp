@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/text/format.hpp"
@@ -172,8 +171,8 @@ std::vector<std::size_t> by_use(const std::vector<double>& host_s, std::size_t m
   std::vector<std::size_t> order(host_s.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (most == order.size()) return order;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return host_s[a] > host_s[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return host_s[a] > host_s[b]; });
   order.resize(most);
   return order;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/base/contains.hpp"
 #include "planner/cluster/internal/trace_reading.hpp"
 
 namespace foretrain::internal {
@@ -29,7 +30,7 @@ bool read_calendar_header(std::string_view line, const TraceReader& trace,
   columns.count = cells.size();
   bool good = true;
   for (std::size_t i = 0; i < calendar_names.size(); ++i) {
-    const auto found = std::find(cells.begin(), cells.end(), calendar_names[i]);
+    const auto found = std::ranges::find(cells, calendar_names[i]);
     columns.place[i] = found == cells.end() ? CalendarColumns::none
                                             : static_cast<std::size_t>(found - cells.begin());
     if (found != cells.end() || i > nodes) continue;
@@ -117,7 +118,7 @@ class CalendarLog {
 
 bool has_calendar_header(std::string_view text) {
   const auto cells = cells_of(text.substr(0, text.find('\n')), ',');
-  return std::find(cells.begin(), cells.end(), calendar_names[submit]) != cells.end();
+  return contains(cells, calendar_names[submit]);
 }
 
 LoggedJobs read_calendar_csv(std::string_view text, const TraceReader& trace, OpenJobs open) {

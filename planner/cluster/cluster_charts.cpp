@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "models/base/contains.hpp"
 #include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/cluster/internal/cluster_gantt.hpp"
 #include "planner/text/format.hpp"
@@ -269,20 +270,18 @@ std::string gantt(const ClusterFile& file, const std::vector<ScheduledStretch>& 
 
 }  // namespace
 
-bool ClassLooks::has_others() const {
-  return std::find(together.begin(), together.end(), true) != together.end();
-}
+bool ClassLooks::has_others() const { return contains(together, true); }
 
 ClassLooks class_looks(const std::vector<double>& host_s) {
   // Grey is that of the others.
   constexpr std::size_t own = series_paints.size() - 1;
   std::vector<int> order(host_s.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+  std::ranges::stable_sort(order, [&](int a, int b) {
     return host_s[static_cast<std::size_t>(a)] > host_s[static_cast<std::size_t>(b)];
   });
   if (order.size() > own) order.resize(own);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   ClassLooks looks{order, std::vector<Paint>(host_s.size(), palette::grey),
                    std::vector<bool>(host_s.size(), true)};
   for (std::size_t i = 0; i < order.size(); ++i) {

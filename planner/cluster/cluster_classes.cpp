@@ -63,7 +63,7 @@ std::vector<ArrivalPeak> read_peaks(const ClusterReading& reading, const std::st
 
 std::vector<ListedJob> listed_at(const ClusterReading& reading, const std::string& path) {
   std::vector<Seconds> times = read_times(reading, path);
-  std::stable_sort(times.begin(), times.end());
+  std::ranges::stable_sort(times);
   std::vector<ListedJob> jobs;
   for (const Seconds time : times) jobs.push_back({time, {}, {}, {}});
   return jobs;
@@ -168,6 +168,36 @@ std::string source_in_words(const QueueClass& jobs) {
 
 }  // namespace
 
+void read_moldable(const ClusterReading& reading, const std::string& path, QueueClass& jobs) {
+  const FieldValues& values = reading.values;
+  const std::string list = path + ".moldable";
+  for (int i = 0; i < values.list_size(list); ++i) {
+    const std::string at = fmt::format("{}[{}]", list, i);
+    if (!reading.has(at + ".hosts")) continue;
+    MoldableSize size{values.integer(at + ".hosts")};
+    if (reading.has(at + ".speed")) size.speed = values.number(at + ".speed");
+    if (!jobs.moldable.empty() && size.hosts <= jobs.moldable.back().hosts)
+      reading.report(at + ".hosts",
+                     fmt::format("must be above the {} before it", jobs.moldable.back().hosts));
+    jobs.moldable.push_back(size);
+  }
+  if (values.list_size(list) == 0) reading.report(list, "there must be at least one size");
+  if (!jobs.moldable.empty()) jobs.sizes = {{jobs.moldable.front().hosts, 1.0}};
+}
+
+void check_speeds(const ClusterReading& reading, const std::string& path, const QueueClass& jobs,
+                  const char* key) {
+  for (std::size_t i = 1; i < jobs.moldable.size(); ++i) {
+    const MoldableSize& fewer = jobs.moldable[i - 1];
+    if (jobs.moldable[i].speed > fewer.speed) continue;
+    reading.report(
+        fmt::format("{}.moldable[{}].{}", path, i, key),
+        fmt::format("{} hosts are no faster than {} ({:.3g} against {:.3g}); leave them "
+                    "out",
+                    jobs.moldable[i].hosts, fewer.hosts, jobs.moldable[i].speed, fewer.speed));
+  }
+}
+
 std::vector<Seconds> read_times(const ClusterReading& reading, const std::string& path) {
   std::vector<Seconds> times;
   const FieldValue* value = reading.values.find(path);
@@ -226,8 +256,7 @@ std::optional<DurationLaw> read_duration(const ClusterReading& reading, const st
       break;
     case DurationKind::empirical:
       law.values = read_times(reading, at);
-      if (std::any_of(law.values.begin(), law.values.end(),
-                      [](Seconds value) { return !(value > Seconds{}); }))
+      if (std::ranges::any_of(law.values, [](Seconds value) { return !(value > Seconds{}); }))
         reading.report(at, "durations must be above 0 s");
       if (law.values.empty()) return std::nullopt;
       break;

@@ -2,7 +2,7 @@
 #include "planner/cluster/cluster_file.hpp"
 
 #include "planner/cluster/internal/cluster_field_makers.hpp"
-#include "sim/queue/queue_policy.hpp"
+#include "sim/queue/queue_model.hpp"
 
 namespace foretrain {
 namespace {

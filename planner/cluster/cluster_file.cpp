@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/sections/compose.hpp"
@@ -56,7 +57,7 @@ void read_teams(const ClusterReading& reading) {
   queue.teams.clear();
   const auto known = [&](const std::string& name) {
     const auto names = team_names(queue);
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return contains(names, name);
   };
   for (int i = 0; i < reading.values.list_size("workload.teams"); ++i) {
     const std::string path = fmt::format("workload.teams[{}]", i);
@@ -80,14 +81,14 @@ void read_teams(const ClusterReading& reading) {
 /// Where nobody names one.
 void add_team_of_all(QueueModel& queue) {
   const auto names = team_names(queue);
-  if (std::find(names.begin(), names.end(), "all") == names.end()) queue.teams.push_back({"all"});
+  if (!contains(names, "all")) queue.teams.push_back({"all"});
 }
 
 /// Index of a team; the first after reporting.
 int team_at(const ClusterReading& reading, const std::string& path) {
   const auto names = team_names(reading.file.queue);
   const std::string name = reading.has(path) ? reading.values.text(path) : "all";
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   reading.report(path, reading.has(path) ? in_quotes(name) + " is not one of workload.teams: " +
                                                joined(names) + nearest_hint(name, names)
@@ -161,8 +162,8 @@ void check_policy(const ClusterReading& reading) {
   if (policy.preempt && !queue.blocks.empty())
     reading.report("policy.preempt",
                    "preemption beside maintenance or reservations is not modelled; leave out one");
-  const bool any = std::any_of(queue.classes.begin(), queue.classes.end(),
-                               [](const QueueClass& jobs) { return jobs.preemptible; });
+  const bool any =
+      std::ranges::any_of(queue.classes, [](const QueueClass& jobs) { return jobs.preemptible; });
   if (policy.preempt && !any) reading.report("policy.preempt", "no class is preemptible: true");
   if (reading.written("policy.molding") && !has_moldable(queue))
     reading.report("policy.molding", "no class is moldable");
@@ -230,8 +231,8 @@ void add_notes(ClusterFile& file) {
         "The jobs want {:.2f} times the hosts there are: the queue grows as long as the horizon, "
         "and waits have no steady state. The cluster starts empty.",
         load));
-  const bool within_leaf = std::any_of(queue.classes.begin(), queue.classes.end(),
-                                       [](const QueueClass& jobs) { return jobs.within_leaf; });
+  const bool within_leaf =
+      std::ranges::any_of(queue.classes, [](const QueueClass& jobs) { return jobs.within_leaf; });
   if (within_leaf && queue.policy.backfill->reservations > 0)
     file.notes.emplace_back(
         "Reservations of backfill count hosts, not leaves: a job that must stay within a leaf may "

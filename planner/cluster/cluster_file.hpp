@@ -9,8 +9,8 @@
 
 #include "models/inputs/cluster.hpp"
 #include "scenarios/fields/field_table.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
 #include "sim/queue/queue_model.hpp"
 
 namespace foretrain {

@@ -16,9 +16,8 @@ bool lies_in(const ScheduledStretch& stretch, const ClusterWindow& window) {
 }
 
 std::size_t count_in(const std::vector<ScheduledStretch>& schedule, const ClusterWindow& window) {
-  return static_cast<std::size_t>(
-      std::count_if(schedule.begin(), schedule.end(),
-                    [&](const ScheduledStretch& stretch) { return lies_in(stretch, window); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      schedule, [&](const ScheduledStretch& stretch) { return lies_in(stretch, window); }));
 }
 
 /// When most jobs wait for their first start.
@@ -31,7 +30,7 @@ double longest_queue_at(const std::vector<ScheduledStretch>& schedule,
     changes.emplace_back(stretch.submit.value(), 1);
     changes.emplace_back(stretch.start.value(), -1);
   }
-  std::sort(changes.begin(), changes.end());
+  std::ranges::sort(changes);
   double at = 0.5 * (within.from + within.to);
   int waiting = 0;
   int most = 0;
@@ -58,8 +57,8 @@ class FreeHosts {
   /// The lowest run of so many, else what the lowest run has. @pre one is free
   std::pair<int, int> take(int hosts) {
     FORETRAIN_REQUIRE(!runs_.empty());
-    auto run = std::find_if(runs_.begin(), runs_.end(),
-                            [hosts](const auto& each) { return each.second >= hosts; });
+    auto run =
+        std::ranges::find_if(runs_, [hosts](const auto& each) { return each.second >= hosts; });
     if (run == runs_.end()) run = runs_.begin();
     const int first = run->first;
     const int taken = std::min(hosts, run->second);
@@ -110,9 +109,8 @@ std::vector<ClusterBar> placed_bars(const std::vector<ScheduledStretch>& schedul
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < schedule.size(); ++i)
     if (lies_in(schedule[i], window)) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return schedule[a].start < schedule[b].start;
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return schedule[a].start < schedule[b].start; });
   FreeHosts free(hosts);
   std::vector<ClusterBar> bars;
   using Ending = std::pair<double, std::size_t>;  // time, index of the bar

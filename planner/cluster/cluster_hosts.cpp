@@ -9,8 +9,9 @@
 #include <map>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
-#include "planner/cluster/cluster_cost.hpp"
+#include "planner/cluster/cluster_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/limit_text.hpp"
@@ -226,8 +227,8 @@ QueueGoal wait_goal(const std::string& where, const std::string& text) {
   QueueGoal goal;
   goal.statistic = lower_case(blank == std::string::npos ? left : left.substr(blank + 1));
   if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
-  if (std::none_of(statistics.begin(), statistics.end(),
-                   [&](const auto& known) { return goal.statistic == known.first; }))
+  if (std::ranges::none_of(statistics,
+                           [&](const auto& known) { return goal.statistic == known.first; }))
     throw UsageError(form);
   const auto most = parse_quantity(trimmed_words(text.substr(sign + 2)), Dimension::time);
   if (!most.value || *most.value < 0.0)
@@ -260,8 +261,7 @@ void check_goal(const std::string& where, const QueueGoal& goal, const ClusterFi
     if (goal.job_class.empty() || goal.job_class == jobs.name)
       any_deadline = any_deadline || jobs.deadline.has_value();
   }
-  if (!goal.job_class.empty() &&
-      std::find(names.begin(), names.end(), goal.job_class) == names.end())
+  if (!goal.job_class.empty() && !contains(names, goal.job_class))
     throw UsageError(where + ": " + in_quotes(goal.job_class) + " is not one of the classes: " +
                      joined(names) + nearest_hint(goal.job_class, names));
   if (goal.is_deadlines() && !any_deadline)
@@ -330,8 +330,8 @@ Answer hosts_answer(const HostsStudy& study) {
   }
   answer.add("", std::move(table));
   answer.add(costs_section(study));
-  if (std::any_of(study.rows.begin(), study.rows.end(),
-                  [](const HostsRow& row) { return !has_steady_state(row.file.queue); }))
+  if (std::ranges::any_of(study.rows,
+                          [](const HostsRow& row) { return !has_steady_state(row.file.queue); }))
     answer.add("",
                AnswerLine{"Where the jobs want more hosts than there are, the queue grows with the "
                           "horizon: such waits have no steady state."});

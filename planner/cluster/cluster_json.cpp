@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/text/json.hpp"

@@ -97,7 +97,7 @@ bool read_sacct_header(std::string_view line, const TraceReader& trace, SacctCol
 
 /// A time, or a word such as "Unknown".
 bool is_time_cell(std::string_view cell) {
-  return instant_of(cell) || std::all_of(cell.begin(), cell.end(), [](char c) {
+  return instant_of(cell) || std::ranges::all_of(cell, [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
          });
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/base/contains.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "planner/cluster/internal/trace_reading.hpp"
 #include "planner/text/format.hpp"
@@ -50,7 +51,7 @@ bool read_header(std::string_view line, const TraceReader& trace, TraceColumns& 
                                        "eligible_s", "job",        "after"};
   bool good = true;
   for (const std::string_view cell : cells_of(line, ',')) {
-    if (std::find(known.begin(), known.end(), cell) == known.end()) {
+    if (!contains(known, cell)) {
       trace.report(1, in_quotes(cell) + " is not one of the columns " + joined(known));
       good = false;
     }
@@ -153,8 +154,8 @@ void read_trace_teams(const ClusterReading& reading, const std::string& path,
   std::vector<int> index;
   for (const std::string& written : log.teams.names) {
     const std::string team = written.empty() ? "none" : written;
-    const auto found = std::find_if(teams.begin(), teams.end(),
-                                    [&](const QueueTeam& known) { return known.name == team; });
+    const auto found =
+        std::ranges::find_if(teams, [&](const QueueTeam& known) { return known.name == team; });
     index.push_back(static_cast<int>(found - teams.begin()));
     if (found != teams.end()) continue;
     teams.push_back({team});

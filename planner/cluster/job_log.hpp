@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "scenarios/yaml/diagnostics.hpp"
-#include "sim/queue/arrival_law.hpp"
+#include "sim/queue/job_laws.hpp"
 
 namespace foretrain {
 

@@ -49,8 +49,8 @@ void count_partial(LoggedJobs& log, std::optional<int> per_host) {
 std::vector<ListedJob> by_submission(const std::vector<ListedJob>& jobs) {
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return jobs[a].submit < jobs[b].submit; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return jobs[a].submit < jobs[b].submit; });
   std::vector<std::size_t> place(jobs.size());
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   std::vector<ListedJob> sorted;

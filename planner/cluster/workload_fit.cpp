@@ -38,7 +38,7 @@ bool describes(const DurationFit& fit, const std::vector<double>& sorted, double
 }
 
 void fit_class_durations(std::vector<double> seconds, FittedClass& fitted) {
-  std::sort(seconds.begin(), seconds.end());
+  std::ranges::sort(seconds);
   const double mean =
       std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
   fitted.log_mean = Seconds{mean};
@@ -61,8 +61,8 @@ std::vector<JobSize> sizes_of(const std::vector<int>& hosts) {
   std::vector<JobSize> sizes;
   for (const auto& [each, count] : counts) sizes.push_back({each, count});
   if (sizes.size() <= most_sizes) return sizes;
-  std::stable_sort(sizes.begin(), sizes.end(),
-                   [](const JobSize& a, const JobSize& b) { return a.weight > b.weight; });
+  std::ranges::stable_sort(sizes,
+                           [](const JobSize& a, const JobSize& b) { return a.weight > b.weight; });
   double weight = 0.0;
   double sum = 0.0;
   for (std::size_t i = most_sizes - 1; i < sizes.size(); ++i) {
@@ -71,14 +71,13 @@ std::vector<JobSize> sizes_of(const std::vector<int>& hosts) {
   }
   sizes.resize(most_sizes - 1);
   const int mean = std::max(1, static_cast<int>(std::lround(sum / weight)));
-  const auto same = std::find_if(sizes.begin(), sizes.end(),
-                                 [mean](const JobSize& size) { return size.hosts == mean; });
+  const auto same =
+      std::ranges::find_if(sizes, [mean](const JobSize& size) { return size.hosts == mean; });
   if (same != sizes.end())
     same->weight += weight;
   else
     sizes.push_back({mean, weight});
-  std::sort(sizes.begin(), sizes.end(),
-            [](const JobSize& a, const JobSize& b) { return a.hosts < b.hosts; });
+  std::ranges::sort(sizes, [](const JobSize& a, const JobSize& b) { return a.hosts < b.hosts; });
   return sizes;
 }
 
@@ -134,7 +133,7 @@ FittedClass fitted_class(const LoggedJobs& log, const JobGroup& group, const Log
     jobs.push_back(&job);
     fitted.log_hosts += *job.hosts * job.duration->value() / window.seconds();
   }
-  std::sort(submits.begin(), submits.end());
+  std::ranges::sort(submits);
   fitted.arrivals = fit_arrivals(submits, window);
   fitted.sizes = sizes_of(hosts);
   fit_class_durations(std::move(seconds), fitted);
@@ -158,7 +157,7 @@ std::optional<int> most_in_use(const LoggedJobs& log, const std::vector<std::siz
     const double rounding = std::min(1.0, 0.5 * job.duration->value());
     changes.emplace_back(start + job.duration->value() - rounding, -*job.hosts);
   }
-  std::sort(changes.begin(), changes.end());
+  std::ranges::sort(changes);
   std::int64_t used = 0;
   std::int64_t most = 0;
   for (const auto& [time, hosts] : changes) most = std::max(most, used += hosts);

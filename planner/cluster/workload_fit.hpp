@@ -8,8 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "planner/answer/answer.hpp"
-#include "planner/cluster/arrival_fit.hpp"
-#include "planner/cluster/duration_fit.hpp"
+#include "planner/cluster/job_law_fit.hpp"
 #include "planner/cluster/job_log.hpp"
 #include "sim/queue/queue_model.hpp"
 

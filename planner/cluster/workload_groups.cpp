@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/cluster/internal/workload_groups.hpp"
 #include "planner/text/usage_error.hpp"
 
@@ -35,10 +36,6 @@ struct SizedJobs {
   std::vector<std::size_t> jobs;
 };
 
-bool asks(const std::vector<ClassBy>& by, ClassBy what) {
-  return std::find(by.begin(), by.end(), what) != by.end();
-}
-
 std::size_t distinct(const LoggedNames& names, const std::vector<std::size_t>& ran) {
   if (!names.told()) return 0;
   std::set<std::uint32_t> found;
@@ -57,9 +54,9 @@ std::vector<ClassBy> told_by(const LoggedJobs& log, const std::vector<std::size_
     if (few(log.queues)) return {ClassBy::queue, ClassBy::size};
     return {ClassBy::size};
   }
-  if (asks(*request.by, ClassBy::team) && !log.teams.told())
+  if (contains(*request.by, ClassBy::team) && !log.teams.told())
     throw UsageError("--by team: the log has none (sacct: Account; CSV: team; SWF: the group)");
-  if (asks(*request.by, ClassBy::queue) && !log.queues.told())
+  if (contains(*request.by, ClassBy::queue) && !log.queues.told())
     throw UsageError("--by queue: the log has none (sacct: Partition; CSV and SWF: queue)");
   return *request.by;
 }
@@ -135,9 +132,9 @@ std::string size_words(const SizedJobs& group) {
 std::string name_of_group(const SizedJobs& group, const std::vector<ClassBy>& by) {
   std::string name;
   const auto add = [&name](const std::string& word) { name += (name.empty() ? "" : " ") + word; };
-  if (asks(by, ClassBy::team)) add(group.owner.team.empty() ? "no-team" : group.owner.team);
-  if (asks(by, ClassBy::queue)) add(group.owner.queue.empty() ? "no-queue" : group.owner.queue);
-  if (asks(by, ClassBy::size)) add(size_words(group));
+  if (contains(by, ClassBy::team)) add(group.owner.team.empty() ? "no-team" : group.owner.team);
+  if (contains(by, ClassBy::queue)) add(group.owner.queue.empty() ? "no-queue" : group.owner.queue);
+  if (contains(by, ClassBy::size)) add(size_words(group));
   return name.empty() ? "all" : name;
 }
 
@@ -148,10 +145,10 @@ std::vector<SizedJobs> by_owner_and_size(const LoggedJobs& log, const std::vecto
   for (const std::size_t index : ran) {
     const ListedJob& job = log.jobs[index];
     Owner owner;
-    if (asks(by, ClassBy::team)) owner.team = name_in(log.teams, index);
-    if (asks(by, ClassBy::queue)) owner.queue = name_in(log.queues, index);
+    if (contains(by, ClassBy::team)) owner.team = name_in(log.teams, index);
+    if (contains(by, ClassBy::queue)) owner.queue = name_in(log.queues, index);
     int least = 1;
-    while (asks(by, ClassBy::size) && 2 * least <= *job.hosts) least *= 2;
+    while (contains(by, ClassBy::size) && 2 * least <= *job.hosts) least *= 2;
     SizedJobs& group = found[{owner, least}];
     group.fewest = group.jobs.empty() ? *job.hosts : std::min(group.fewest, *job.hosts);
     group.most = std::max(group.most, *job.hosts);
@@ -172,7 +169,7 @@ std::vector<JobGroup> job_groups(const LoggedJobs& log, const std::vector<std::s
   std::vector<SizedJobs> groups = by_owner_and_size(log, ran, by);
   join_small(groups);
   auto rest = take_rest(groups, request.most_classes);
-  const bool teams = asks(by, ClassBy::team);
+  const bool teams = contains(by, ClassBy::team);
   std::vector<JobGroup> named;
   std::set<std::string> taken;
   const auto add = [&](std::string name, std::string team, SizedJobs& group) {

@@ -12,6 +12,7 @@
 
 #include "calibration/fit/constant_list.hpp"
 #include "calibration/fit/profile_text.hpp"
+#include "models/base/contains.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
@@ -136,7 +137,7 @@ class ProfileFiles {
     diagnostics.throw_if_any();
     for (const auto& [profile, unused] : edits_) {
       const auto& asked = request.profiles;
-      if (!asked.empty() && std::find(asked.begin(), asked.end(), profile) == asked.end()) continue;
+      if (!asked.empty() && !contains(asked, profile)) continue;
       const auto found =
           find_catalog_file(*kind_of(profile), profile.substr(profile.find('/') + 1), roots_);
       if (!found) throw UsageError("there is no profile " + profile);
@@ -243,8 +244,7 @@ void fit_from_all_starts(const FitPlan& plan, const std::vector<StepRun>& runs,
 }  // namespace
 
 bool Calibration::asked(const std::string& profile) const {
-  return std::any_of(files.begin(), files.end(),
-                     [&](const ProfileFile& file) { return file.name == profile; });
+  return std::ranges::any_of(files, [&](const ProfileFile& file) { return file.name == profile; });
 }
 
 Calibration calibrate(const CalibrateRequest& request) {

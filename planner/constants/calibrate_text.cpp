@@ -6,7 +6,6 @@
 #include <set>
 
 #include "planner/constants/calibrate.hpp"
-#include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
@@ -16,8 +15,9 @@ namespace foretrain {
 namespace {
 
 bool asked(const Calibration& calibration, const FitConstant& constant) {
-  return std::any_of(constant.profiles.begin(), constant.profiles.end(),
-                     [&](const ProfileRef& profile) { return calibration.asked(profile.text()); });
+  return std::ranges::any_of(constant.profiles, [&](const ProfileRef& profile) {
+    return calibration.asked(profile.text());
+  });
 }
 
 std::string before_text(const FittedConstant& fitted) {
@@ -151,8 +151,8 @@ AnswerList changes_of(const Calibration& calibration) {
 
 AnswerHead calibration_head(const Calibration& calibration) {
   const auto& files = calibration.files;
-  const auto same = std::count_if(files.begin(), files.end(),
-                                  [](const ProfileFile& file) { return !file.changed(); });
+  const auto same =
+      std::ranges::count_if(files, [](const ProfileFile& file) { return !file.changed(); });
   AnswerHead head;
   head.subject = "Fit of the shipped profiles";
   head.words = !calibration.fit.converged                       ? "NOT CONVERGED"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibration/cases/step_case.hpp"
+#include "models/base/contains.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/usage_error.hpp"
@@ -96,11 +97,10 @@ std::vector<ConstantEntry> entries_of(const ProfileFolder& layer, const CatalogF
   std::vector<std::string> order;
   for (const Field& field : catalog_fields(layer.kind).fields()) order.push_back(field.path);
   const auto place = [&](const ConstantEntry& entry) {
-    return std::find(order.begin(), order.end(), entry.key) - order.begin();
+    return std::ranges::find(order, entry.key) - order.begin();
   };
-  std::stable_sort(
-      entries.begin(), entries.end(),
-      [&](const ConstantEntry& a, const ConstantEntry& b) { return place(a) < place(b); });
+  std::ranges::stable_sort(
+      entries, [&](const ConstantEntry& a, const ConstantEntry& b) { return place(a) < place(b); });
   return entries;
 }
 
@@ -180,8 +180,7 @@ ConstantTable constant_table(const ConstantRequest& request) {
   ConstantTable table;
   for (const ProfileFolder& layer : constant_layers) {
     const auto& asked = request.layers;
-    if (!asked.empty() && std::find(asked.begin(), asked.end(), layer.name) == asked.end())
-      continue;
+    if (!asked.empty() && !contains(asked, layer.name)) continue;
     ConstantLayer made{std::string(layer.name), {}, {}};
     for (const CatalogFile& file : list_catalog_files(layer.kind, roots)) {
       const std::string profile = made.name + "/" + file.name;

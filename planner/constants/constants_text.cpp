@@ -233,7 +233,7 @@ std::vector<FartherKeys> farther_keys(const ConstantLayer& layer) {
       return std::tie(one.profile, one.measured_on, one.beyond) ==
              std::tie(other.profile, other.measured_on, other.beyond);
     };
-    auto found = std::find_if(all.begin(), all.end(), alike);
+    auto found = std::ranges::find_if(all, alike);
     if (found == all.end()) found = all.insert(all.end(), one);
     found->keys.push_back(entry.key);
     found->least = std::min(found->least, entry.told());

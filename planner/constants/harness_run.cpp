@@ -121,8 +121,8 @@ std::string joined_words(const std::vector<std::string>& words) {
   return line;
 }
 
-}  // namespace
-
+/// The programs that share the budget: kernels, then collectives.
+/// @throws UsageError when a program is not there
 std::vector<HarnessCommand> harness_commands(const HarnessRequest& request) {
   // Kernels take most of the shapes; collectives of one host are soon measured.
   constexpr double kernels = 0.6;
@@ -145,6 +145,8 @@ std::vector<HarnessCommand> harness_commands(const HarnessRequest& request) {
   }
   return commands;
 }
+
+}  // namespace
 
 std::string harness_lines(const HarnessRequest& request, const std::string& launcher, int nodes,
                           int gpus_per_node) {

@@ -26,10 +26,6 @@ struct HarnessCommand {
   double limit_s = 0.0;
 };
 
-/// The programs that share the budget: kernels, then collectives.
-/// @throws UsageError when a program is not there
-[[nodiscard]] std::vector<HarnessCommand> harness_commands(const HarnessRequest& request);
-
 /// The same for a cluster, as lines for a shell: "srun" or "mpirun".
 [[nodiscard]] std::string harness_lines(const HarnessRequest& request, const std::string& launcher,
                                         int nodes, int gpus_per_node);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,31 @@
 #include "planner/constants/measured_logs.hpp"
 
 namespace foretrain {
+
+/// One constant of two profiles.
+struct ProfileDifference {
+  std::string key;
+  std::string a;  ///< as the file writes it; empty: it has none
+  std::string b;
+  std::optional<double> change;  ///< b / a - 1 of numbers other than 0
+};
+
+struct ProfileComparison {
+  std::string a;
+  std::string b;
+  std::vector<ProfileDifference> constants;  ///< of either profile, in the order of the format
+};
+
+/// Two profiles side by side: each "device/NAME", "stack/NAME", "site/NAME", "fabric/NAME" or the
+/// path of a file. @param b empty: the shipped profile that `a` names as its base, or is called as
+/// @throws UsageError, ScenarioError with places
+[[nodiscard]] ProfileComparison compare_profiles(
+    const std::string& a, const std::string& b, const std::vector<std::filesystem::path>& catalogs);
+
+/// A table; constants that are the same are counted unless `all`.
+[[nodiscard]] Answer profile_comparison_answer(const ProfileComparison& comparison, bool all);
+/// {"a", "b", "constants": [{"key", "a", "b", "change"}]}
+[[nodiscard]] std::string profile_comparison_json(const ProfileComparison& comparison);
 
 struct MeasuredCheckRequest {
   LogRequest logs;

@@ -67,7 +67,7 @@ std::vector<std::filesystem::path> measured_files(const std::filesystem::path& f
     const std::string name = entry.path().filename().string();
     if (name.starts_with("runs-") && name.ends_with(".yaml")) runs.push_back(entry.path());
   }
-  std::sort(runs.begin(), runs.end());
+  std::ranges::sort(runs);
   files.insert(files.end(), runs.begin(), runs.end());
   if (files.empty())
     for (const char* name : {"gpubench.jsonl", "ncclbench.jsonl"}) add(name);
@@ -100,8 +100,8 @@ Answer logs_answer(const std::vector<MeasuredLog>& logs) {
   std::size_t left_out = 0;
   for (const MeasuredLog& one : logs) {
     const ImportedLog& log = one.log;
-    const auto dropped = static_cast<std::size_t>(std::count_if(
-        log.flagged.begin(), log.flagged.end(), [](const FlaggedRow& row) { return !row.kept; }));
+    const auto dropped = static_cast<std::size_t>(
+        std::ranges::count_if(log.flagged, [](const FlaggedRow& row) { return !row.kept; }));
     AnswerFacts facts;
     facts.add("format", std::string(name_of(log.format)));
     facts.add("machine", machine_of(log));

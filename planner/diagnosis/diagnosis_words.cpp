@@ -59,6 +59,14 @@ void add_course(const RunCourse& course, Lines& lines) {
   }
 }
 
+/// "a pause of about 175 s every 50 steps". @pre there are pauses
+std::string pause_words(const RunCourse& course) {
+  const std::string one = text_of(course.usual_pause);
+  if (!course.pause_period)
+    return fmt::format("{} of about {} each", counted(course.pauses, "pause"), one);
+  return fmt::format("a pause of about {} every {:.0f} steps", one, *course.pause_period);
+}
+
 void add_pauses(const RunCourse& course, Lines& lines) {
   if (!course.wall_seconds) {
     lines.emplace_back("pauses", "unknown: the log has no time stamps");
@@ -135,13 +143,6 @@ std::string counted(long count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string pause_words(const RunCourse& course) {
-  const std::string one = text_of(course.usual_pause);
-  if (!course.pause_period)
-    return fmt::format("{} of about {} each", counted(course.pauses, "pause"), one);
-  return fmt::format("a pause of about {} every {:.0f} steps", one, *course.pause_period);
-}
-
 std::string cause_head(const RankedCause& cause) {
   if (cause.id == as_forecast_id || cause.id == unexplained_id)
     return fmt::format("{} ({:.0f} %)", cause.title, 100.0 * cause.likelihood);
@@ -166,6 +167,29 @@ std::string explanation_words(const Diagnosis& diagnosis, const StepExplanation&
     if (settings && !cause.setting.empty()) text += " (" + cause.setting + ")";
   }
   return text;
+}
+
+/// What explains the level of steps, or that the log cannot tell.
+std::string cause_sentence(const Diagnosis& diagnosis) {
+  if (!can_name_causes(diagnosis))
+    return fmt::format("{} cannot identify a cause; a log of {} steps and more may.",
+                       counted(diagnosis.course.records, "record"), fewest_records);
+  const StepExplanation& first = diagnosis.explanations.front();
+  if (diagnosis.tied > 1) {
+    std::string names;
+    for (std::size_t i = 0; i < diagnosis.tied; ++i)
+      names += (i == 0                    ? ""
+                : i + 1 == diagnosis.tied ? " or "
+                                          : ", ") +
+               explanation_words(diagnosis, diagnosis.explanations[i], false);
+    return "The log cannot identify the cause: " + names + ".";
+  }
+  if (first.causes.front() == as_forecast_id)
+    return fmt::format(
+        "Nothing in the log points to a cause; it is consistent with forecast error ({:.0f} %).",
+        100.0 * first.likelihood);
+  if (first.causes.front() == unexplained_id) return "No known cause explains it.";
+  return "Likeliest: " + explanation_words(diagnosis, first, true) + ".";
 }
 
 std::string band_words(const Diagnosis& diagnosis) {
@@ -245,28 +269,6 @@ std::string finding_words(const DiagnosisReport& report, const RunFinding& findi
       return memory_words(report, finding.size);
   }
   return "";
-}
-
-std::string cause_sentence(const Diagnosis& diagnosis) {
-  if (!can_name_causes(diagnosis))
-    return fmt::format("{} cannot identify a cause; a log of {} steps and more may.",
-                       counted(diagnosis.course.records, "record"), fewest_records);
-  const StepExplanation& first = diagnosis.explanations.front();
-  if (diagnosis.tied > 1) {
-    std::string names;
-    for (std::size_t i = 0; i < diagnosis.tied; ++i)
-      names += (i == 0                    ? ""
-                : i + 1 == diagnosis.tied ? " or "
-                                          : ", ") +
-               explanation_words(diagnosis, diagnosis.explanations[i], false);
-    return "The log cannot identify the cause: " + names + ".";
-  }
-  if (first.causes.front() == as_forecast_id)
-    return fmt::format(
-        "Nothing in the log points to a cause; it is consistent with forecast error ({:.0f} %).",
-        100.0 * first.likelihood);
-  if (first.causes.front() == unexplained_id) return "No known cause explains it.";
-  return "Likeliest: " + explanation_words(diagnosis, first, true) + ".";
 }
 
 namespace {

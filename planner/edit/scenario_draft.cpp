@@ -39,7 +39,7 @@ std::string line(const std::string& text, const std::string& meaning) {
 
 /// Text as a YAML scalar that reads as that text.
 std::string scalar(const std::string& text) {
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '-' || c == '_' || c == '/' || c == ' ';
   });
@@ -56,8 +56,8 @@ std::string scalar(const std::string& text) {
 std::string preset_of(const std::string& nic, const LoadOptions& options) {
   const std::vector<CatalogEntry> presets = catalog_entries("fabrics", options);
   const auto known = [&](const std::string& name) {
-    return std::any_of(presets.begin(), presets.end(),
-                       [&](const CatalogEntry& entry) { return entry.name == name; });
+    return std::ranges::any_of(presets,
+                               [&](const CatalogEntry& entry) { return entry.name == name; });
   };
   if (known(nic)) return nic;
   const std::string stem = nic.substr(0, nic.rfind('-'));

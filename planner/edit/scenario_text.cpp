@@ -134,8 +134,7 @@ std::vector<ExampleScenario> example_scenarios() {
     }
   }
   diagnostics.throw_if_any();
-  std::sort(examples.begin(), examples.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(examples, [](const auto& a, const auto& b) { return a.name < b.name; });
   return examples;
 }
 

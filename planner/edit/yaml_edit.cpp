@@ -78,7 +78,7 @@ std::optional<YamlNode> parse(const std::string& text, std::string& problem) {
 /// Nothing but blanks, line ends and comments.
 bool has_no_content(const std::string& text) {
   bool comment = false;
-  return std::all_of(text.begin(), text.end(), [&](char c) {
+  return std::ranges::all_of(text, [&](char c) {
     if (c == '\n') comment = false;
     comment = comment || c == '#';
     return comment || c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -88,7 +88,7 @@ bool has_no_content(const std::string& text) {
 /// Place of a key among its siblings in the reference.
 std::size_t table_order(const std::string& group, const std::string& key) {
   const auto names = scenario_fields().child_names(group);
-  return static_cast<std::size_t>(std::find(names.begin(), names.end(), key) - names.begin());
+  return static_cast<std::size_t>(std::ranges::find(names, key) - names.begin());
 }
 
 /// One text with its tree; makes new texts.
@@ -151,8 +151,8 @@ class Editor {
     for (const std::string& key : path) {
       if (!place.node->is_map()) break;
       const auto& entries = place.node->entries;
-      const auto entry = std::find_if(entries.begin(), entries.end(),
-                                      [&](const YamlEntry& e) { return e.key == key; });
+      const auto entry =
+          std::ranges::find_if(entries, [&](const YamlEntry& e) { return e.key == key; });
       if (entry == entries.end()) break;
       place.trail.push_back({place.node, static_cast<std::size_t>(entry - entries.begin()), flow});
       place.in_flow = flow;

@@ -12,6 +12,7 @@
 
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/run_catalog.hpp"
+#include "models/base/contains.hpp"
 #include "models/base/percentile.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
@@ -62,17 +63,16 @@ std::string dominant(const std::vector<LeftOutError>& lines, const LeftOutError&
 std::vector<CheckSummary> summarize_without(const std::vector<RecordCheck>& records,
                                             const LeftOutError& total, const std::string& source) {
   std::vector<RecordCheck> kept;
-  std::copy_if(records.begin(), records.end(), std::back_inserter(kept),
-               [&](const RecordCheck& check) {
-                 return check.group == total.group && check.source != source;
-               });
+  std::ranges::copy_if(records, std::back_inserter(kept), [&](const RecordCheck& check) {
+    return check.group == total.group && check.source != source;
+  });
   for (RecordCheck& check : kept) check.source = total.source;
   return summarize(kept);
 }
 
 template <class Value>
 bool among(const Value& value, const std::vector<Value>& asked) {
-  return asked.empty() || std::find(asked.begin(), asked.end(), value) != asked.end();
+  return asked.empty() || contains(asked, value);
 }
 
 AnswerTable axis_table(const std::vector<const LeftOutError*>& lines) {

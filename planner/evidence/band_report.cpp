@@ -80,18 +80,17 @@ AnswerHead bands_head(const BandCheck& check) {
 BandReport band_report(const LeftOut& left_out) {
   std::vector<BandCase> cases;
   for (const LeftOutValidation& axis : left_out.axes)
-    std::copy_if(axis.cases.begin(), axis.cases.end(), std::back_inserter(cases),
-                 [](const BandCase& at) { return at.widens; });
+    std::ranges::copy_if(axis.cases, std::back_inserter(cases),
+                         [](const BandCase& at) { return at.widens; });
   FORETRAIN_REQUIRE(!cases.empty() && left_out.bands);
   BandReport report;
   report.shipped = *left_out.bands;
   report.fitted = {fit_band_widths(cases, family_rows), left_out.bands->unmeasured_site,
                    left_out.reach};
   for (std::size_t kind = 0; kind < band_kinds; ++kind)
-    report.counts.push_back(
-        static_cast<int>(std::count_if(cases.begin(), cases.end(), [&](const BandCase& at) {
-          return at.facts[kind].low > 0.0 || at.facts[kind].high > 0.0;
-        })));
+    report.counts.push_back(static_cast<int>(std::ranges::count_if(cases, [&](const BandCase& at) {
+      return at.facts[kind].low > 0.0 || at.facts[kind].high > 0.0;
+    })));
   report.check = check_bands(cases, family_rows);
   return report;
 }

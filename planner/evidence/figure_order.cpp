@@ -38,8 +38,8 @@ std::vector<FigureOrder> figure_orders(const std::vector<RecordCheck>& checks) {
   for (const RecordCheck& check : checks) {
     const std::string figure = figure_of(check.id);
     if (check.quantity != step_quantity || figure.empty()) continue;
-    auto order = std::find_if(orders.begin(), orders.end(),
-                              [&](const FigureOrder& o) { return o.figure == figure; });
+    auto order =
+        std::ranges::find_if(orders, [&](const FigureOrder& o) { return o.figure == figure; });
     if (order == orders.end())
       order = orders.insert(orders.end(), FigureOrder{figure, 0, 0, {}, {}});
     if (check.skipped) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "calibration/records/rank_agreement.hpp"
 #include "calibration/records/record_check.hpp"
 #include "planner/answer/answer.hpp"
 

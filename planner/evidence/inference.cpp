@@ -11,6 +11,7 @@
 
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/validate/validations.hpp"
+#include "models/base/contains.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
@@ -48,8 +49,7 @@ std::vector<InferenceRecord> read_inference(const InferenceRequest& request,
   else
     for (const char* const shipped : shipped_inference) read(shipped);
   const auto unasked = [&](const InferenceRecord& record) {
-    return !request.sources.empty() && std::find(request.sources.begin(), request.sources.end(),
-                                                 record.table()) == request.sources.end();
+    return !request.sources.empty() && !contains(request.sources, record.table());
   };
   records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
   if (records.empty()) throw UsageError("there is no record of the sources asked for");
@@ -142,7 +142,7 @@ std::map<std::string, Ratios> ratios_by_engine(const std::vector<RecordCheck>& c
     const double weight = std::min(1.0, rows_of_group / counts[group_of(check)]);
     engines[check.group].rows.emplace_back(check.measured / check.predicted, weight);
   });
-  for (auto& [engine, ratios] : engines) std::sort(ratios.rows.begin(), ratios.rows.end());
+  for (auto& [engine, ratios] : engines) std::ranges::sort(ratios.rows);
   return engines;
 }
 

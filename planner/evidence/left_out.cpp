@@ -15,7 +15,7 @@ namespace {
 
 /// Whether a fold, or the source that it is a part of, is asked for by name.
 bool fold_is_asked(const Fold& fold, const std::vector<std::string>& names) {
-  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
            return fold.name == name || (fold.part && fold.name.starts_with(name + " "));
          });
 }

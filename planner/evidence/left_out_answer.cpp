@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "planner/evidence/internal/summary_json.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/evidence/left_out.hpp"
 #include "planner/text/format.hpp"

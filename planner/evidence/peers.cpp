@@ -38,8 +38,8 @@ std::string peers_sentence(const std::vector<PeerComparison>& lines) {
     const auto is_known = [](const auto& error) { return error.has_value(); };
     if (errors.empty() || std::none_of(errors.begin() + 1, errors.end(), is_known)) continue;
     ++beside;
-    if (std::none_of(errors.begin(), errors.end(),
-                     [&](const auto& error) { return error && *error < line.mape; }))
+    if (std::ranges::none_of(errors,
+                             [&](const auto& error) { return error && *error < line.mape; }))
       ++ahead;
   }
   return fmt::format(

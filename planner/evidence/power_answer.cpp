@@ -56,8 +56,8 @@ PowerStudy validate_power(const std::vector<std::filesystem::path>& catalogs) {
     if (!files.contains(series.runs))
       files[series.runs] = read_runs(record_file({}, series.runs, catalogs, "measured"));
     const auto& records = files[series.runs];
-    const auto record = std::find_if(records.begin(), records.end(),
-                                     [&](const auto& one) { return one.id == series.record; });
+    const auto record =
+        std::ranges::find_if(records, [&](const auto& one) { return one.id == series.record; });
     if (record == records.end()) throw UsageError(series.runs + " has no record " + series.record);
     std::string why;
     for (PowerCheck& check : check_power(series, *record, catalog, why))

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "calibration/records/vtrain_records.hpp"
+#include "models/base/contains.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -58,8 +59,7 @@ std::vector<RunRecord> read_vtrain(const RecordFile& file) {
 std::vector<RunRecord> with_grades(std::vector<RunRecord> records,
                                    const std::vector<std::string>& grades) {
   const auto unasked = [&](const RunRecord& record) {
-    return !grades.empty() &&
-           std::find(grades.begin(), grades.end(), record.confidence) == grades.end();
+    return !grades.empty() && !contains(grades, record.confidence);
   };
   records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());
   return records;

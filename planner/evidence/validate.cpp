@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "calibration/validate/validations.hpp"
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/usage_error.hpp"
@@ -69,8 +70,7 @@ void keep_asked(const ValidateRequest& request, Validation& validation) {
     const auto& sources = request.sources;
     return (request.only == ValidateOnly::time && !time) ||
            (request.only == ValidateOnly::memory && time) ||
-           (!sources.empty() &&
-            std::find(sources.begin(), sources.end(), check.source) == sources.end());
+           (!sources.empty() && !contains(sources, check.source));
   };
   auto& records = validation.records;
   records.erase(std::remove_if(records.begin(), records.end(), unasked), records.end());

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/base/contains.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
@@ -36,8 +37,7 @@ void add_groups(const Validation& validation, const std::string& quantity, const
                 Answer& answer) {
   std::vector<std::string> groups;
   for (const CheckSummary& line : validation.summary)
-    if (line.quantity == quantity && !line.group.empty() &&
-        std::find(groups.begin(), groups.end(), line.group) == groups.end())
+    if (line.quantity == quantity && !line.group.empty() && !contains(groups, line.group))
       groups.push_back(line.group);
   for (const std::string& group : groups)
     answer.add(title + ", " + group + ": predicted / measured - 1, percent",
@@ -68,7 +68,7 @@ AnswerTable reasons_table(const Validation& validation, const std::string& quant
   std::vector<std::pair<int, std::string>> reasons;
   reasons.reserve(counts.size());
   for (const auto& [why, count] : counts) reasons.emplace_back(-count, why);
-  std::sort(reasons.begin(), reasons.end());
+  std::ranges::sort(reasons);
   AnswerTable table{{number_column(), words_column()}};
   int others = 0;
   for (std::size_t i = 0; i < reasons.size(); ++i) {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "planner/evidence/internal/validate_marks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/base/require.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
 
 const GroupLook& look_of_group(const std::string& group) {
-  const auto found = std::find_if(group_looks.begin(), group_looks.end(),
-                                  [&](const GroupLook& look) { return look.group == group; });
+  const auto found =
+      std::ranges::find_if(group_looks, [&](const GroupLook& look) { return look.group == group; });
   return found == group_looks.end() ? group_looks.back() : *found;
 }
 
@@ -90,8 +91,8 @@ void add_errors(const CheckSummary& line, std::vector<AnswerCell>& cells) {
 }
 
 AnswerLine skipped_line(const Validation& validation) {
-  const auto skipped = std::count_if(validation.records.begin(), validation.records.end(),
-                                     [](const RecordCheck& check) { return check.skipped; });
+  const auto skipped = std::ranges::count_if(
+      validation.records, [](const RecordCheck& check) { return check.skipped; });
   if (skipped == 0) return {};
   return {fmt::format("{} of {} figures are skipped; --skipped says why.", skipped,
                       validation.records.size())};
@@ -101,6 +102,13 @@ const CheckSummary* total_of(const Validation& validation, const std::string& qu
   for (const CheckSummary& line : validation.summary)
     if (line.source == "all" && line.group.empty() && line.quantity == quantity) return &line;
   return nullptr;
+}
+
+Json summary_json(const CheckSummary& line) {
+  return {{"source", line.source}, {"group", line.group.empty() ? Json(nullptr) : Json(line.group)},
+          {"count", line.count},   {"bias", line.bias},
+          {"mape", line.mape},     {"median", line.median},
+          {"p90", line.p90},       {"in_band", line.covered}};
 }
 
 }  // namespace foretrain

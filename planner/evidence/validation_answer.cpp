@@ -141,10 +141,9 @@ void add_fits(const Validation& validation, Answer& answer) {
                std::to_string(count.refused)});
   }
   if (table.rows.empty()) return;
-  const auto surprises = std::count_if(
-      validation.records.begin(), validation.records.end(), [](const RecordCheck& check) {
-        return is_fit(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
-      });
+  const auto surprises = std::ranges::count_if(validation.records, [](const RecordCheck& check) {
+    return is_fit(check) && !check.skipped && check.measured == 0.0 && check.load < 0.95;
+  });
   answer.add(
       {"Fits or runs out of memory",
        {std::move(table), AnswerLine{fmt::format(

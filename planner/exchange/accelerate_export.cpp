@@ -3,7 +3,6 @@
 
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "planner/exchange/internal/key_differences.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,6 @@
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "planner/exchange/internal/key_differences.hpp"
 
 namespace foretrain {
 namespace {

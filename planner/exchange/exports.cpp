@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/exchange/exports.hpp"
 
-#include <cmath>
-#include <stdexcept>
-
 #include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
 
 #include "models/base/require.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
+#include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
@@ -16,6 +19,18 @@ namespace {
 
 /// A comment stays one line, whatever a name holds.
 std::string comment(const std::string& text) { return "# " + escaped(text) + "\n"; }
+
+void add_unlike(const std::string& section, const std::string& usual,
+                std::vector<std::string>& keys) {
+  std::istringstream lines(section);
+  std::string name;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(' ')) name = line.substr(0, line.find(':')) + ".";
+    if (!line.starts_with(' ') || ("\n" + usual).find("\n" + line + "\n") != std::string::npos)
+      continue;
+    keys.push_back(name + line.substr(2));
+  }
+}
 
 }  // namespace
 
@@ -147,6 +162,21 @@ Exported export_scenario(ExportKind kind, const Scenario& scenario, const Predic
       return export_sbatch(scenario, *prediction);
   }
   throw std::logic_error("no such export");
+}
+
+std::vector<std::string> key_differences(const Job& rest) {
+  Job plain;
+  plain.training.precision = rest.training.precision;
+  std::vector<std::string> keys;
+  for (const auto& [mine, usual] :
+       {std::pair{training_keys().text(rest.training), training_keys().text(plain.training)},
+        std::pair{fine_tuning_keys().text(rest.fine_tuning),
+                  fine_tuning_keys().text(plain.fine_tuning)},
+        std::pair{parallel_keys().text(rest.parallel), parallel_keys().text(plain.parallel)},
+        std::pair{memory_keys().text(rest.memory), memory_keys().text(plain.memory)},
+        std::pair{communication_keys().text(rest), communication_keys().text(plain)}})
+    add_unlike(mine, usual, keys);
+  return keys;
 }
 
 }  // namespace foretrain

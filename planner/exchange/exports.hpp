@@ -8,6 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/prediction.hpp"
+#include "models/inputs/job.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
@@ -101,5 +102,9 @@ void refuse_fine_control(const Job& job, ExportBook& book);
 
 /// Whole training steps of the run; nothing where the scenario does not say how long it is.
 [[nodiscard]] std::optional<long long> training_steps(const Training& training);
+
+/// Keys of training, fine-tuning, plan, memory and communication that differ from a plain job of
+/// the same precision, each as "section.key: value": what an export that said the others has left.
+[[nodiscard]] std::vector<std::string> key_differences(const Job& rest);
 
 }  // namespace foretrain

@@ -83,7 +83,7 @@ class Matcher {
     const auto& nodes = trace_.ranks[at(rank)].nodes;
     std::vector<std::size_t> order(nodes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
       return std::pair{nodes[a].start.value(), nodes[a].id} <
              std::pair{nodes[b].start.value(), nodes[b].id};
     });
@@ -160,7 +160,7 @@ class Matcher {
     std::vector<std::vector<std::size_t>> after(events_.size());
     for (std::size_t i = 0; i < events_.size(); ++i) {
       auto& before = events_[i].before;
-      std::sort(before.begin(), before.end());
+      std::ranges::sort(before);
       before.erase(std::unique(before.begin(), before.end()), before.end());
       missing[i] = before.size();
       for (const std::size_t earlier : before) after[earlier].push_back(i);
@@ -263,11 +263,11 @@ class CallBuilder {
     result.waits_for = event.before;
     std::vector<int> ranks;
     for (const Place& place : event.places) ranks.push_back(place.rank);
-    std::sort(ranks.begin(), ranks.end());
+    std::ranges::sort(ranks);
     // A send goes from the first of its two seats.
     if (is_point_to_point(node) &&
         (node.kind == TraceNodeKind::send) != (event.places.front().rank == ranks.front()))
-      std::reverse(ranks.begin(), ranks.end());
+      std::ranges::reverse(ranks);
     std::vector<int> gpus;
     for (const int rank : ranks) gpus.push_back(machine_.gpu[at(rank)]);
     result.seats = seats_of(std::move(gpus), machine_.fabric.spec.packing());
@@ -320,7 +320,7 @@ std::vector<BusyLink> busiest(const Machine& machine, const CollectiveRun& run, 
   for (std::size_t link = 0; link < run.links.size(); ++link)
     if (run.links[link].bytes > Bytes{})
       order.emplace_back(-(run.links[link].bytes / (machine.network.links[link] * time)), link);
-  std::sort(order.begin(), order.end());
+  std::ranges::sort(order);
   std::vector<BusyLink> links;
   for (std::size_t i = 0; i < std::min<std::size_t>(10, order.size()); ++i) {
     const LinkRecord& record = run.links[order[i].second];

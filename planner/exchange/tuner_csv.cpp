@@ -129,8 +129,8 @@ std::string tuner_csv(const Job& job) {
       "# "
       "collective,minBytes,maxBytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n";
   for (const TunerRange& range : tuner_ranges(job)) {
-    const auto* name = std::find_if(tuned.begin(), tuned.end(),
-                                    [&](const TunedOp& op) { return op.op == range.op; });
+    const auto* name =
+        std::ranges::find_if(tuned, [&](const TunedOp& op) { return op.op == range.op; });
     text += fmt::format("{},{},{},{},{},-1,{},{},-1,-1\n", name->name, range.first, range.last,
                         algorithm_name(range.algorithm), name_of(range.protocol),
                         range.group.domains(), range.group.ranks);

@@ -9,7 +9,6 @@
 #include "models/layers/adapter_layers.hpp"
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/exchange/exports.hpp"
-#include "planner/exchange/internal/key_differences.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/tuning_keys.hpp"
 

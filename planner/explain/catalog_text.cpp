@@ -47,10 +47,9 @@ std::string short_origin(const Scenario& scenario, const std::string& origin) {
 Answer scenario_answer(const Scenario& scenario) {
   Answer answer;
   AnswerHead& head = answer.head;
-  const auto written = std::count_if(
-      scenario.values.begin(), scenario.values.end(), [&](const ResolvedValue& value) {
-        return value.origin.starts_with(scenario.path + ":") || value.origin == "--set";
-      });
+  const auto written = std::ranges::count_if(scenario.values, [&](const ResolvedValue& value) {
+    return value.origin.starts_with(scenario.path + ":") || value.origin == "--set";
+  });
   head.subject = escaped(scenario.path);
   head.words = fmt::format("{} VALUES", scenario.values.size());
   head.sentence = fmt::format(

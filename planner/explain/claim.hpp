@@ -60,7 +60,6 @@ struct PublishedMfu {
   double mfu = 0.0;
   std::string source;
 };
-[[nodiscard]] PublishedMfu published_mfu(Architecture architecture, Precision precision);
 
 [[nodiscard]] Answer claim_answer(const ClaimCheck& check);
 [[nodiscard]] std::string claim_json(const ClaimCheck& check);

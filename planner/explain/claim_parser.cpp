@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/contains.hpp"
 #include "planner/explain/claim.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/yaml/unit_words.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -102,12 +103,12 @@ std::vector<Word> split(std::string_view text) {
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> list) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return contains(list, word);
 }
 
 /// Letters, then digits: A100, H100, H200, V100, B200, GB200, MI300X.
 bool looks_like_device(std::string_view word) {
-  const auto digit = std::find_if(word.begin(), word.end(), is_digit);
+  const auto digit = std::ranges::find_if(word, is_digit);
   return digit != word.begin() && digit != word.end();
 }
 
@@ -172,7 +173,7 @@ Claim parse_claim(const std::string& text) {
       read_quantity(one ? 1.0 : word.number, words, at, claim);
     } else if (looks_like_device(word.text)) {
       set_once(claim.device, word.text, "the device is");
-    } else if (std::find(fillers.begin(), fillers.end(), word.text) == fillers.end()) {
+    } else if (!contains(fillers, word.text)) {
       throw UsageError("--claim: '" + word.text + "' is not understood; " + understood);
     }
   }

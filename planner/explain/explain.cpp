@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/base/contains.hpp"
 #include "models/forecast/band.hpp"
 #include "planner/answer/quantity.hpp"
 #include "planner/forecast/internal/prediction_tree.hpp"
@@ -167,8 +168,8 @@ ExplainAnswer explain_band(const Report& report) {
   const auto parts = band_parts(report.scenario.job, *step);
   for (const BandPart& part : parts)
     answer.parts.emplace_back(part.name + ": " + part.why, sides(part.width));
-  const auto narrower = std::find_if(parts.begin(), parts.end(),
-                                     [](const BandPart& part) { return !part.narrower.empty(); });
+  const auto narrower =
+      std::ranges::find_if(parts, [](const BandPart& part) { return !part.narrower.empty(); });
   if (narrower != parts.end())
     answer.meaning += " What would narrow it most: " + narrower->narrower + ".";
   add_constants(report.prediction, ConstantSource::stack, answer);
@@ -181,8 +182,7 @@ std::vector<std::string> known_quantities(const Report& report, const Json& tree
     if (quantities().find(path)) result.push_back(path);
   // What this forecast lacks as a whole still has a formula.
   for (const ForecastQuantity& row : quantities().rows())
-    if (!row.in_list() && std::find(result.begin(), result.end(), row.path) == result.end())
-      result.push_back(row.path);
+    if (!row.in_list() && !contains(result, row.path)) result.push_back(row.path);
   for (const ResolvedValue& value : report.scenario.values) result.push_back(value.path);
   result.emplace_back(band_path);
   return result;

@@ -82,8 +82,7 @@ std::vector<BudgetVerdict> judge_budget(const Report& report) {
 }
 
 bool within_budget(const std::vector<BudgetVerdict>& verdicts) {
-  return std::all_of(verdicts.begin(), verdicts.end(),
-                     [](const BudgetVerdict& verdict) { return verdict.pass; });
+  return std::ranges::all_of(verdicts, [](const BudgetVerdict& verdict) { return verdict.pass; });
 }
 
 }  // namespace foretrain

@@ -32,9 +32,8 @@ std::string change_sentence(const Change& change, Bytes usable) {
 
 void fill_remedy(Report& report) {
   Prediction& p = report.prediction;
-  const auto memory = std::find_if(p.reasons.begin(), p.reasons.end(), [](const auto& reason) {
-    return reason.rule == "out-of-memory";
-  });
+  const auto memory = std::ranges::find_if(
+      p.reasons, [](const auto& reason) { return reason.rule == "out-of-memory"; });
   if (memory == p.reasons.end() || !p.memory) return;
   if (!broken_rules(report.scenario.job).empty()) return;
   report.changes = changes_that_fit(report.scenario);
@@ -48,10 +47,9 @@ void fill_remedy(Report& report) {
 
 std::optional<Job> on_larger_gpus(const Job& job, const Prediction& prediction) {
   const auto& reasons = prediction.reasons;
-  const bool only_memory =
-      !reasons.empty() && std::all_of(reasons.begin(), reasons.end(), [](const auto& reason) {
-        return reason.rule == "out-of-memory";
-      });
+  const bool only_memory = !reasons.empty() && std::ranges::all_of(reasons, [](const auto& reason) {
+    return reason.rule == "out-of-memory";
+  });
   if (!only_memory || !prediction.memory) return std::nullopt;
   Job larger = job;
   Device& device = larger.cluster.host.device;
@@ -81,8 +79,8 @@ Prediction as_if_it_fit(Prediction prediction) {
 void warn_of_unknowns(const Job& job, Prediction& prediction) {
   if (!prediction.feasible() && !prediction.step) return;
   const auto warned = [&](std::string_view id) {
-    return std::any_of(prediction.warnings.begin(), prediction.warnings.end(),
-                       [&](const Warning& warning) { return warning.id == id; });
+    return std::ranges::any_of(prediction.warnings,
+                               [&](const Warning& warning) { return warning.id == id; });
   };
   const auto warn = [&](const char* id, const char* message) {
     if (!warned(id)) prediction.warnings.push_back({id, message});
@@ -144,8 +142,8 @@ std::vector<std::size_t> running_plans(const std::vector<PossiblePlan>& plans) {
   std::vector<std::size_t> running;
   for (std::size_t i = 0; i < plans.size(); ++i)
     if (plans[i].step > Seconds{}) running.push_back(i);
-  std::sort(running.begin(), running.end(),
-            [&](std::size_t a, std::size_t b) { return plans[a].step < plans[b].step; });
+  std::ranges::sort(running,
+                    [&](std::size_t a, std::size_t b) { return plans[a].step < plans[b].step; });
   return running;
 }
 

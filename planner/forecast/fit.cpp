@@ -5,7 +5,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
-#include "models/memory/memory_band.hpp"
+#include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/answer/memory_part.hpp"
 

@@ -24,12 +24,10 @@ std::vector<StageGroup> shown_groups(const MemoryForecast& memory, StageOrder or
       heaviest = max(heaviest, memory.stages[static_cast<std::size_t>(s)].peak);
     return heaviest;
   };
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const auto& a, const auto& b) { return peak(b) < peak(a); });
+  std::ranges::stable_sort(groups, [&](const auto& a, const auto& b) { return peak(b) < peak(a); });
   if (!all) groups.resize(most - 1);
   if (order == StageOrder::heaviest_first) return groups;
-  std::sort(groups.begin(), groups.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::sort(groups, [](const auto& a, const auto& b) { return a.first < b.first; });
   return groups;
 }
 
@@ -48,8 +46,8 @@ std::vector<AnswerCell> stage_row(std::string mark, std::string name, const Stag
 AnswerLegend legend_of(const MemoryForecast& memory) {
   AnswerLegend legend{{}, "usable"};
   for (const MemoryPart& part : memory_parts())
-    if (std::any_of(memory.stages.begin(), memory.stages.end(),
-                    [&](const auto& stage) { return stage.*part.size > Bytes{}; }))
+    if (std::ranges::any_of(memory.stages,
+                            [&](const auto& stage) { return stage.*part.size > Bytes{}; }))
       legend.entries.push_back({part.paint, part.letter, part.key});
   return legend;
 }
@@ -78,9 +76,8 @@ AnswerSection memory_section(const MemoryForecast& memory, StageOrder order, std
     section.blocks.emplace_back(
         AnswerLine{"Stage 0 is GPU 0 (rank 0), others are the GPUs beside it."});
   if (shown < memory.stages.size()) {
-    const auto lightest =
-        std::min_element(memory.stages.begin(), memory.stages.end(),
-                         [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    const auto lightest = std::ranges::min_element(
+        memory.stages, [](const auto& a, const auto& b) { return a.peak < b.peak; });
     section.blocks.emplace_back(AnswerLine{
         fmt::format("{} lighter stages not shown; the lightest is {} with {}",
                     memory.stages.size() - shown, lightest->stage, bytes_text(lightest->peak))});
@@ -92,8 +89,8 @@ AnswerSection memory_section(const MemoryForecast& memory, StageOrder order, std
 AnswerTable memory_categories_table(const MemoryForecast& memory) {
   std::vector<MemoryPart> used;
   for (const MemoryPart& part : memory_parts())
-    if (std::any_of(memory.stages.begin(), memory.stages.end(),
-                    [&](const auto& stage) { return stage.*part.size > Bytes{}; }))
+    if (std::ranges::any_of(memory.stages,
+                            [&](const auto& stage) { return stage.*part.size > Bytes{}; }))
       used.push_back(part);
   AnswerTable table{{words_column("stage"), number_column("layers")}};
   for (const MemoryPart& part : used) table.columns.push_back(number_column(part.key));
@@ -112,7 +109,7 @@ AnswerSection memory_rows_section(const StageMemory& stage) {
   AnswerSection section{fmt::format("Stage {} in detail{}", stage.stage,
                                     stage.phase.empty() ? "" : ", peak in the " + stage.phase)};
   std::vector<MemoryPart> order(memory_parts().begin(), memory_parts().end());
-  std::stable_sort(order.begin(), order.end(), [&](const MemoryPart& a, const MemoryPart& b) {
+  std::ranges::stable_sort(order, [&](const MemoryPart& a, const MemoryPart& b) {
     return stage.*b.size < stage.*a.size;
   });
   AnswerTable table{{words_column(), number_column(), number_column(), words_column()}};
@@ -134,8 +131,7 @@ AnswerSection memory_rows_section(const StageMemory& stage) {
       continue;
     }
     line(part.key, total, Tone::strong);
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return b.size < a.size; });
+    std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return b.size < a.size; });
     for (const MemoryRow& row : rows) line("  " + row.name, row.size, Tone::plain);
   }
   line("total", stage.peak, Tone::strong);

@@ -19,8 +19,8 @@ constexpr double least_share = 1e-5;      ///< of the step, for a part to be tol
 constexpr double condition_share = 0.01;  ///< of the step, for a part to need a condition
 
 std::string settled(const std::vector<std::string>& settings, const std::string& key) {
-  const auto match = std::find_if(settings.begin(), settings.end(),
-                                  [&](const auto& s) { return s.starts_with(key); });
+  const auto match =
+      std::ranges::find_if(settings, [&](const auto& s) { return s.starts_with(key); });
   return match == settings.end() ? "as given" : match->substr(key.size());
 }
 
@@ -47,7 +47,7 @@ std::vector<PartDifference> part_differences(const Report& first, const Report& 
   for (std::size_t i = 0; i < ours.size(); ++i)
     parts.push_back(
         {ours[i].key, ours[i].label, theirs[i].time.value() * scale - ours[i].time.value()});
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(parts, [](const auto& a, const auto& b) {
     return std::abs(a.seconds) > std::abs(b.seconds);
   });
   return parts;
@@ -110,8 +110,7 @@ std::vector<std::string> conditions_of_step(const Report& report) {
   const Prediction& p = report.prediction;
   if (p.step && p.flops) {
     auto parts = whole_waterfall(report.scenario.job, p);
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const auto& a, const auto& b) { return b.time < a.time; });
+    std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return b.time < a.time; });
     for (const WaterfallPart& part : parts)
       add_condition(part.key, part.time, p.step->time, conditions);
   }

@@ -73,9 +73,9 @@ constexpr std::array nullable_groups{
 std::string_view first_word(std::string_view path) { return path.substr(0, path.find('.')); }
 
 bool known_group(std::string_view name, const Prediction& p) {
-  return std::all_of(
-      nullable_groups.begin(), nullable_groups.end(),
-      [&](const NullableGroup& group) { return group.name != name || group.known(p); });
+  return std::ranges::all_of(nullable_groups, [&](const NullableGroup& group) {
+    return group.name != name || group.known(p);
+  });
 }
 
 Json json_of(const QuantityValue& value) {

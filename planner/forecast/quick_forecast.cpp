@@ -68,8 +68,7 @@ std::optional<Prediction> QuickForecasts::forecast(const std::vector<std::string
 }
 
 bool QuickForecasts::fresh() const {
-  return values_seen_ < most_values &&
-         std::all_of(files_.begin(), files_.end(), [](const auto& file) {
+  return values_seen_ < most_values && std::ranges::all_of(files_, [](const auto& file) {
            return !file.second || stamp_of(file.first) == file.second;
          });
 }

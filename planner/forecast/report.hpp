@@ -9,7 +9,7 @@
 #include "models/base/prediction.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
-#include "models/run/power_levers.hpp"
+#include "models/run/power_course.hpp"
 #include "planner/answer/study.hpp"
 #include "scenarios/resolve/scenario.hpp"
 

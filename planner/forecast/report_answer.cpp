@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
@@ -47,9 +48,7 @@ SummaryLines other_answers(const Report& report) {
       "Memory",  "Step",          "MFU",        "HFU",        "Cost", "Energy",
       "  range", "Time to train", "  expected", "  deadline", "Power"};
   SummaryLines lines = answer_lines(report);
-  std::erase_if(lines, [&](const auto& line) {
-    return std::find(said.begin(), said.end(), line.first) != said.end();
-  });
+  std::erase_if(lines, [&](const auto& line) { return contains(said, line.first); });
   return lines;
 }
 
@@ -116,7 +115,7 @@ std::string no_effect_line(const Prediction& p) {
     if (warning.id != no_effect_id) continue;
     const std::string all = warning.message.substr(warning.message.find(": ") + 2);
     const std::size_t end = all.find("; ");
-    const auto more = std::count(all.begin(), all.end(), ';');
+    const auto more = std::ranges::count(all, ';');
     return more == 0 ? all : fmt::format("{} and {} more", all.substr(0, end), more);
   }
   return "";

@@ -32,7 +32,7 @@ Column job_column(std::string name, std::function<std::string(const Job&)> text)
 /// A column that is a path of the JSON, dots replaced by underscores.
 Column quantity_column(const ForecastQuantity& row) {
   std::string name = row.path;
-  std::replace(name.begin(), name.end(), '.', '_');
+  std::ranges::replace(name, '.', '_');
   return {name, [&row](const Report& report) { return plain_text(row.get(report.prediction, 0)); }};
 }
 

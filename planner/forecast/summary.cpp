@@ -9,7 +9,7 @@
 
 #include "models/base/require.hpp"
 #include "models/layers/adapter_layers.hpp"
-#include "models/layers/job_flops.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -166,9 +166,8 @@ std::string losses_text(const RunSplit& split) {
   std::erase_if(parts, [&](const RunPart& part) {
     return part.time == &RunSplit::steps || split.*part.time / split.total() < 0.0005;
   });
-  std::stable_sort(parts.begin(), parts.end(), [&](const RunPart& a, const RunPart& b) {
-    return split.*b.time < split.*a.time;
-  });
+  std::ranges::stable_sort(
+      parts, [&](const RunPart& a, const RunPart& b) { return split.*b.time < split.*a.time; });
   std::string text;
   for (const RunPart& part : parts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.label,
@@ -326,8 +325,7 @@ std::string verdict_words(const Prediction& p) {
   if (verdict == Verdict::safe) return "FITS";
   if (verdict == Verdict::at_risk) return fits_barely(p) ? "FITS BARELY" : "DEADLINE AT RISK";
   const auto broken = [&](std::string_view rule) {
-    return std::any_of(p.reasons.begin(), p.reasons.end(),
-                       [&](const auto& r) { return r.rule == rule; });
+    return std::ranges::any_of(p.reasons, [&](const auto& r) { return r.rule == rule; });
   };
   if (broken("out-of-memory")) return "OUT OF MEMORY";
   if (broken(not_modelled_rule)) return "NOT MODELLED";
@@ -445,8 +443,8 @@ std::vector<StageGroup> stage_groups(const MemoryForecast& memory) {
 
 const StageMemory& heaviest_stage(const MemoryForecast& memory) {
   FORETRAIN_REQUIRE(!memory.stages.empty());
-  return *std::max_element(memory.stages.begin(), memory.stages.end(),
-                           [](const auto& a, const auto& b) { return a.peak < b.peak; });
+  return *std::ranges::max_element(memory.stages,
+                                   [](const auto& a, const auto& b) { return a.peak < b.peak; });
 }
 
 }  // namespace foretrain

@@ -19,7 +19,7 @@ bool shorter(const WaterfallPart& a, const WaterfallPart& b) {
 
 void drop_small(std::vector<WaterfallPart>& parts) {
   Seconds dropped;
-  const auto largest = std::max_element(parts.begin(), parts.end(), shorter);
+  const auto largest = std::ranges::max_element(parts, shorter);
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     if (part == largest || std::abs(part->time.value()) >= least_shown.value()) continue;
     dropped += part->time;

@@ -81,8 +81,8 @@ void use_tcp(Flags& flags, CollectiveMachine& machine) {
            preset.link.bandwidth > machine.cluster.host.nic.bandwidth;
   });
   if (presets.empty()) throw UsageError("--transport: no preset was measured over tcp");
-  const auto nearest = std::min_element(
-      presets.begin(), presets.end(),
+  const auto nearest = std::ranges::min_element(
+      presets,
       [&](const FabricPreset& a, const FabricPreset& b) { return distance(a) < distance(b); });
   Cluster& cluster = machine.cluster;
   const auto network = flags.network(nearest->name, before, cluster.host);

@@ -117,9 +117,8 @@ HeadFigure figure_of(const CollectiveRow& row) {
 /// The smallest size and the largest say latency and bandwidth.
 AnswerHead head_of(const CollectiveTable& table) {
   const CollectiveRequest& request = table.request;
-  const auto best = std::max_element(
-      table.rows.begin(), table.rows.end(),
-      [](const auto& a, const auto& b) { return a.bus_bandwidth < b.bus_bandwidth; });
+  const auto best = std::ranges::max_element(
+      table.rows, [](const auto& a, const auto& b) { return a.bus_bandwidth < b.bus_bandwidth; });
   AnswerHead head;
   head.subject = fmt::format("{}, {}", name_of(request.op), groups_text(request));
   head.words = digits(best->bus_bandwidth.in(GBps)) + " GB/s";

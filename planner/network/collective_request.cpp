@@ -112,7 +112,7 @@ int bytes_of(ElementType type) {
 
 CollectiveOp parse_collective_op(const std::string& text) {
   std::string name = text;
-  std::replace(name.begin(), name.end(), '_', '-');
+  std::ranges::replace(name, '_', '-');
   if (name == "alltoall") name = "all-to-all";
   if (name == "sendrecv") name = "send";
   if (const auto op = from_name<CollectiveOp>(name)) return *op;

@@ -102,7 +102,7 @@ std::optional<Infeasible> build_stage(Stage& stage) {
   stage.healthy.network.contended = false;
   int last = 0;
   for (const std::vector<int>& group : stage.request.groups)
-    last = std::max(last, *std::max_element(group.begin(), group.end()));
+    last = std::max(last, *std::ranges::max_element(group));
   if (auto refused = too_small(stage.fabric, last + 1)) return refused;
   if (auto refused = seat(stage, std::max(last + 1, machine.cluster.gpus()))) return refused;
   std::vector<std::string> lost = stage.request.down;
@@ -193,8 +193,8 @@ std::vector<std::string> notes_of(const Stage& stage, const CollectiveTable& tab
       notes.push_back("not simulated here: " + std::string(name_of(what.kind)) + " of " +
                       what.target);
   if (stage.library) notes.push_back(stage.library->provenance.source + " (extrapolated)");
-  const bool composed = std::any_of(table.rows.begin(), table.rows.end(),
-                                    [](const CollectiveRow& row) { return !row.measured; });
+  const bool composed =
+      std::ranges::any_of(table.rows, [](const CollectiveRow& row) { return !row.measured; });
   if (composed && !stage.library)
     notes.emplace_back(
         "NCCL does not run this algorithm here, or it was not measured: put "
@@ -235,7 +235,7 @@ std::variant<CollectiveTable, Infeasible> collective_table(const CollectiveReque
     if (const auto* refused = std::get_if<Infeasible>(&played)) return *refused;
     const auto& run = std::get<CollectiveRun>(played);
     row.groups = run.end;
-    row.time = *std::max_element(run.end.begin(), run.end.end());
+    row.time = *std::ranges::max_element(run.end);
     row.flows = run.flows;
     const int ranks = stage.seats.front().size();
     row.count = elements(request.op, size, ranks, request.type);

@@ -45,8 +45,8 @@ std::vector<CableCount> count_cables(const Fabric& fabric, const LinkSet& down) 
     count.rate = max(count.rate, BytesPerSecond{fabric.capacity[index(link)]});
   }
   std::vector<CableCount> present;
-  std::copy_if(counts.begin(), counts.end(), std::back_inserter(present),
-               [](const CableCount& count) { return count.cables > 0; });
+  std::ranges::copy_if(counts, std::back_inserter(present),
+                       [](const CableCount& count) { return count.cables > 0; });
   return present;
 }
 

@@ -134,8 +134,8 @@ std::vector<std::string> domain_texts(const FabricPicture& picture,
   std::vector<std::vector<std::string>> labels;
   const auto level = [&](int box) {
     const auto& forms = labels[static_cast<std::size_t>(box)];
-    const auto found = std::find_if(forms.begin(), forms.end(),
-                                    [&](const std::string& form) { return fits(form, box); });
+    const auto found =
+        std::ranges::find_if(forms, [&](const std::string& form) { return fits(form, box); });
     return found - forms.begin();
   };
   std::ptrdiff_t common = 0;

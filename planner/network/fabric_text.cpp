@@ -244,10 +244,8 @@ Answer fabric_answer(const FabricReport& report) {
   facts.add("hosts", fmt::format("{} GPUs and {} NICs each", spec.host.gpus, spec.host.nics));
   if (spec.domain_hosts > 1) facts.add("domains", domains_text(fabric));
   if (!report.failures.empty())
-    facts.add(
-        "down",
-        fmt::format("{}: {} one-way links", fmt::join(report.failures, ", "),
-                    with_thousands(std::count(report.down.begin(), report.down.end(), true))));
+    facts.add("down", fmt::format("{}: {} one-way links", fmt::join(report.failures, ", "),
+                                  with_thousands(std::ranges::count(report.down, true))));
   answer.add("", std::move(facts));
   answer.add("Nodes", nodes_table(fabric));
   answer.add("Cables, with the rate of one per direction", cables_table(report));

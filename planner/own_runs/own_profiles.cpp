@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calibration/fit/profile_text.hpp"
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/text/internal/yaml_text.hpp"
@@ -24,11 +25,8 @@ std::string source_text(const OwnRunsRequest& request, const ProfileRef& profile
 
 /// Runs of the fit that were made with the profile.
 int runs_with(const ProfileRef& profile, const OwnRunsFit& fit) {
-  return static_cast<int>(
-      std::count_if(fit.runs.begin(), fit.runs.end(), [&](const OwnRunLine& line) {
-        return std::find(line.profiles.begin(), line.profiles.end(), profile.text()) !=
-               line.profiles.end();
-      }));
+  return static_cast<int>(std::ranges::count_if(
+      fit.runs, [&](const OwnRunLine& line) { return contains(line.profiles, profile.text()); }));
 }
 
 std::string profile_text(const OwnRunsRequest& request, const ProfileRef& profile,

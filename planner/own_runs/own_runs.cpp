@@ -12,7 +12,7 @@
 #include "calibration/fit/own_fit.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
-#include "calibration/records/nearest_stack.hpp"
+#include "calibration/records/run_source.hpp"
 #include "models/base/percentile.hpp"
 #include "planner/constants/internal/profile_values.hpp"
 #include "planner/evidence/internal/record_files.hpp"

@@ -125,7 +125,7 @@ std::vector<std::string> told_by(const std::vector<double>& slopes, const Belief
     const double deviation = std::max(1e-6, deviation_of(belief.of, i));
     parts.emplace_back(-std::abs(shared_variance(belief.of, own, slopes)) / deviation, i);
   }
-  std::sort(parts.begin(), parts.end());
+  std::ranges::sort(parts);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, parts.size()); ++i)
     names.push_back(belief.constants[parts[i].second].text());
@@ -191,7 +191,7 @@ OwnSuggestion suggest_runs(const OwnSuggestRequest& request) {
   std::vector<SuggestedRun> all;
   for (const Job& job : candidates) all.push_back(judged(job, plans, suggestion.before, belief));
   // As much told: the one that takes fewer GPUs.
-  std::stable_sort(all.begin(), all.end(), [](const SuggestedRun& a, const SuggestedRun& b) {
+  std::ranges::stable_sort(all, [](const SuggestedRun& a, const SuggestedRun& b) {
     const double x = std::round(a.gain * 50.0), y = std::round(b.gain * 50.0);
     return x != y ? x > y : a.job.parallel.gpus() < b.job.parallel.gpus();
   });

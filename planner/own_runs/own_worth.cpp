@@ -7,6 +7,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/leave_out.hpp"
+#include "models/base/contains.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
 #include "planner/text/json.hpp"
@@ -34,9 +35,8 @@ std::vector<StepRun> all_runs(const OwnWorthRequest& request, const RunCatalog& 
 }
 
 bool is_asked(const Fold& fold, const OwnWorthRequest& request) {
-  return !fold.part && std::count(fold.asked.begin(), fold.asked.end(), true) >= least_runs &&
-         (request.sources.empty() || std::find(request.sources.begin(), request.sources.end(),
-                                               fold.name) != request.sources.end());
+  return !fold.part && std::ranges::count(fold.asked, true) >= least_runs &&
+         (request.sources.empty() || contains(request.sources, fold.name));
 }
 
 /// Mean over sources of one column; sources with too few runs are left out of it.
@@ -129,7 +129,7 @@ OwnWorth own_worth(const OwnWorthRequest& request) {
       worth.stopped = true;
       break;
     }
-    const auto first = std::find(fold.fold.asked.begin(), fold.fold.asked.end(), true);
+    const auto first = std::ranges::find(fold.fold.asked, true);
     const bool read = facts[static_cast<std::size_t>(first - fold.fold.asked.begin())].fitted;
     (read ? worth.fitted_sources : worth.unread_sources).push_back(std::move(drawn));
   }

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
-#include "models/post_training/policy_passes.hpp"
+#include "models/post_training/post_training_step.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
+#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -184,6 +187,25 @@ Answer post_training_answer(const PostTrainingReport& report) {
   answer.add("", result_facts(report));
   answer.add(serving_words::warnings_section(report.forecast.warnings));
   return answer;
+}
+
+std::string post_training_json(const PostTrainingReport& report) {
+  const PostTrainingForecast& forecast = report.forecast;
+  const bool runs = forecast.reasons.empty();
+  Json tree{{"schema", "post-training/1"},
+            {"foretrain_version", version},
+            {"name", report.name},
+            {"model", report.setup.policy.model.name},
+            {"algorithm", name_of(report.setup.plan.algorithm)},
+            {"feasible", runs},
+            {"reasons", serving_words::reasons_tree(forecast.reasons)}};
+  if (!runs) return dump(tree);
+  put_figures(figures_of(post_training_figure_rows(), report, true), tree);
+  tree["rollout"].update(serving_words::layout_tree(report.setup.rollout.layout));
+  tree["rollout"]["engine"] = report.setup.rollout.engine.name;
+  if (!report.cost) tree["cost"] = nullptr;
+  tree["warnings"] = serving_words::warnings_tree(forecast.warnings);
+  return dump(tree);
 }
 
 }  // namespace foretrain

@@ -54,8 +54,8 @@ constexpr std::array part_rows{
 constexpr double loose = 2.0;
 
 const LoggedSeries* series_of(const std::vector<LoggedSeries>& log, LoggedPart part) {
-  const auto found = std::find_if(log.begin(), log.end(),
-                                  [&](const LoggedSeries& one) { return one.part == part; });
+  const auto found =
+      std::ranges::find_if(log, [&](const LoggedSeries& one) { return one.part == part; });
   return found == log.end() ? nullptr : &*found;
 }
 

@@ -306,7 +306,7 @@ PostTrainingSearch search_on(const Scenario& scenario, const Cluster& whole, boo
   const auto rank = [](const PostTrainingSplit& split) {
     return std::llround(500.0 * std::log(split.report.forecast.step.time.value()));
   };
-  std::stable_sort(search.splits.begin(), search.splits.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(search.splits, [&](const auto& a, const auto& b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : idle(a) < idle(b);
   });
   return search;
@@ -347,11 +347,10 @@ Answer post_training_plan_answer(const PostTrainingSearch& search, const std::st
   if (search.splits.empty()) return answer;
   answer.add("", splits_table(search, top));
   AnswerFacts facts;
-  const auto on_policy =
-      std::find_if(search.splits.begin(), search.splits.end(), [](const PostTrainingSplit& split) {
-        const PostTrainingPlan& plan = split.report.setup.plan;
-        return !plan.overlaps() && !plan.partial_rollouts;
-      });
+  const auto on_policy = std::ranges::find_if(search.splits, [](const PostTrainingSplit& split) {
+    const PostTrainingPlan& plan = split.report.setup.plan;
+    return !plan.overlaps() && !plan.partial_rollouts;
+  });
   if (on_policy != search.splits.end() && on_policy != search.splits.begin())
     facts.add("On policy",
               fmt::format("{} ({}); one step ahead, answers come from weights that are one update "

@@ -57,7 +57,7 @@ NotCompared engines_not_compared(EngineKind engine) {
 
 void add_not_compared(std::vector<NotCompared>& list, std::vector<NotCompared> more) {
   for (NotCompared& item : more) {
-    const bool listed = std::any_of(list.begin(), list.end(), [&](const NotCompared& other) {
+    const bool listed = std::ranges::any_of(list, [&](const NotCompared& other) {
       return other.subject == item.subject && other.what == item.what;
     });
     if (!listed) list.push_back(std::move(item));

@@ -60,8 +60,8 @@ AnswerFacts space_facts(const PlanReport& report) {
 AnswerTable rejected_table(const SearchResult& result) {
   std::vector<std::pair<std::string, Rejection>> rows(result.rejected.begin(),
                                                       result.rejected.end());
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
+  std::ranges::stable_sort(
+      rows, [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
   AnswerTable table{{number_column("count"), words_column("reason"), words_column("e.g.")}};
   for (const auto& [rule, rejection] : rows)
     table.add({with_thousands(rejection.count), rule, rejection.example});
@@ -203,8 +203,7 @@ AnswerTable waterfalls_table(const Plans& plans) {
   for (std::size_t plan = 0; plan < plans.size(); ++plan)
     table.columns.push_back(number_column(std::to_string(plan + 1)));
   for (std::size_t part = 0; part < ways.front().size(); ++part) {
-    if (std::all_of(ways.begin(), ways.end(),
-                    [&](const auto& way) { return way[part].time == Seconds{}; }))
+    if (std::ranges::all_of(ways, [&](const auto& way) { return way[part].time == Seconds{}; }))
       continue;
     std::vector<AnswerCell> row{ways.front()[part].label};
     for (const auto& way : ways) row.emplace_back(fixed_text(way[part].time.value(), 3));

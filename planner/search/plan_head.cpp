@@ -67,7 +67,7 @@ std::string against_own(const PlanReport& report) {
 /// Settings that the scenario does not have yet.
 std::vector<std::string> changed(std::vector<std::string> settings, const Scenario& scenario) {
   std::erase_if(settings, [&](const std::string& setting) {
-    return std::any_of(scenario.values.begin(), scenario.values.end(), [&](const auto& value) {
+    return std::ranges::any_of(scenario.values, [&](const auto& value) {
       return setting == value.path + "=" + value.value;
     });
   });
@@ -90,8 +90,8 @@ constexpr std::array nothing_words{NothingWords{deadline_rule, "NO PLAN MEETS TH
 const NothingWords* late_words(const PlanReport& report) {
   if (!report.nearest || !report.result.nearest) return nullptr;
   const std::string& rule = report.result.nearest->excess.rule;
-  const auto row = std::find_if(nothing_words.begin(), nothing_words.end(),
-                                [&](const NothingWords& words) { return words.rule == rule; });
+  const auto row = std::ranges::find_if(
+      nothing_words, [&](const NothingWords& words) { return words.rule == rule; });
   return row == nothing_words.end() ? nullptr : &*row;
 }
 

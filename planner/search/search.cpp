@@ -10,7 +10,6 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/step/step_costs.hpp"
-#include "planner/search/internal/nearest_plan.hpp"
 #include "planner/search/internal/search_worker.hpp"
 
 namespace foretrain {
@@ -41,7 +40,7 @@ std::vector<ScoredPlan> pareto_of(const SearchSpace& space, std::vector<ScoredPl
   const auto cost = [&](const ScoredPlan& plan) {
     return std::get<0>(rank_of(space, RankBy::cost, plan)).first;
   };
-  std::sort(fastest.begin(), fastest.end(), [&](const ScoredPlan& a, const ScoredPlan& b) {
+  std::ranges::sort(fastest, [&](const ScoredPlan& a, const ScoredPlan& b) {
     const auto key = [&](const ScoredPlan& plan) {
       const auto [time, peak, index] = rank_of(space, RankBy::time, plan);
       return std::tuple{time, cost(plan), peak, index};
@@ -61,7 +60,7 @@ SearchResult combined(SharedSearch& shared) {
   std::optional<NearPlan> heavy;
   std::optional<NearPlan> beyond;
   const auto keep_top = [&] {
-    std::sort(result.best.begin(), result.best.end(), [&](const auto& a, const auto& b) {
+    std::ranges::sort(result.best, [&](const auto& a, const auto& b) {
       return rank_of(shared.space, shared.options.by, a) <
              rank_of(shared.space, shared.options.by, b);
     });
@@ -113,6 +112,23 @@ SearchResult search(const Job& base, const SearchSpace& space, const SearchOptio
   shared.blocks.resize(static_cast<std::size_t>(space.size() / space.block()));
   search_detail::try_all(shared);
   return combined(shared);
+}
+
+std::optional<BestPlan> best_plan(const Scenario& scenario, RankBy by, int threads,
+                                  const SearchLimits& limits, const std::atomic<bool>* stop) {
+  const SearchSpace space = default_space(scenario.job);
+  SearchOptions options;
+  options.by = by;
+  options.top = 1;
+  options.threads = threads;
+  options.limits = limits;
+  options.stop = stop;
+  const SearchResult result = search(scenario.job, space, options);
+  if (result.best.empty()) return std::nullopt;
+  const std::int64_t index = result.best.front().index;
+  BestPlan best{scenario, settings_at(scenario.job, space, index)};
+  best.scenario.job = job_at(scenario.job, space, index);
+  return best;
 }
 
 }  // namespace foretrain

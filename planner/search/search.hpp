@@ -14,6 +14,7 @@
 #include "models/inputs/job.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/search/search_space.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 
@@ -95,5 +96,17 @@ struct SearchResult {
 /// Memory and time of a step in closed form, as the search computes them.
 /// @pre broken_rules(job) and not_modelled(job) are empty
 [[nodiscard]] ScoredPlan score(const Job& job);
+
+/// A scenario with the best plan of its default space in place of its own.
+struct BestPlan {
+  Scenario scenario;
+  std::vector<std::string> settings;  ///< of the plan, as for --set
+};
+
+/// Searches by closed form. Nothing where no plan keeps the limits, by default those of memory
+/// alone, or none was found before `stop` turned true.
+[[nodiscard]] std::optional<BestPlan> best_plan(const Scenario& scenario, RankBy by = RankBy::time,
+                                                int threads = 2, const SearchLimits& limits = {},
+                                                const std::atomic<bool>* stop = nullptr);
 
 }  // namespace foretrain

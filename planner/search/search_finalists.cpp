@@ -75,8 +75,7 @@ void rank(std::vector<Finalist>& plans, RankBy by) {
     return std::tuple{plan_key(plan.report.scenario.job, by, plan.step.time),
                       plan.scored.peak.value(), plan.scored.index};
   };
-  std::sort(plans.begin(), plans.end(),
-            [&](const Finalist& a, const Finalist& b) { return key(a) < key(b); });
+  std::ranges::sort(plans, [&](const Finalist& a, const Finalist& b) { return key(a) < key(b); });
 }
 
 /// The best of the search that keep their limits by the longest path, too. Where none does, the

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
@@ -118,8 +118,7 @@ std::optional<Infeasible> layout_refusal(const Job& job, const SearchSpace& spac
                       fmt::format("tensor {} x context {} x pipeline {} does not divide {} GPUs",
                                   plan.tensor, plan.context, plan.pipeline, job.cluster.gpus()),
                       ""};
-  if (!space.data.empty() &&
-      std::find(space.data.begin(), space.data.end(), plan.data) == space.data.end())
+  if (!space.data.empty() && !contains(space.data, plan.data))
     return Infeasible{"data-not-listed", "parallel.data",
                       fmt::format("data {} is what is left", plan.data), ""};
   if (repeats_another_schedule(job, space))

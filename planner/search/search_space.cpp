@@ -54,7 +54,7 @@ constexpr std::string_view order_key = "parallel.order";
 /// Ascending, each once.
 void join(std::vector<int>& axis, const std::vector<int>& more) {
   axis.insert(axis.end(), more.begin(), more.end());
-  std::sort(axis.begin(), axis.end());
+  std::ranges::sort(axis);
   axis.erase(std::unique(axis.begin(), axis.end()), axis.end());
 }
 
@@ -70,7 +70,7 @@ std::vector<std::string> split(const std::string& list) {
 
 template <class T>
 void refuse_repeats(const std::string& key, std::vector<T> values) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const auto twice = std::adjacent_find(values.begin(), values.end());
   if (twice != values.end()) throw UsageError(fmt::format("{} lists {} twice", key, *twice));
 }
@@ -290,7 +290,7 @@ void set_axis(SearchSpace& space, const Job& job, const std::string& text) {
 }
 
 bool has_parts(const SearchSpace& space) {
-  return std::any_of(space.machines.begin(), space.machines.end(), [&](const Cluster& machine) {
+  return std::ranges::any_of(space.machines, [&](const Cluster& machine) {
     return machine.host.gpus != space.machines.front().host.gpus;
   });
 }

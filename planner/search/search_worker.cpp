@@ -1,25 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each thread of a search does: rules, memory and bounds block by block, then times.
+#include "planner/search/internal/search_worker.hpp"
+
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "models/base/parallel.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory_needs.hpp"
+#include "models/rules/plan_rules.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
-#include "planner/search/internal/layout_rules.hpp"
-#include "planner/search/internal/nearest_plan.hpp"
-#include "planner/search/internal/search_worker.hpp"
+#include "planner/search/search_space.hpp"
 
 namespace foretrain::search_detail {
 namespace {
+
+/// Which plans of one layout (SearchSpace::same_layout()) are refused: each rule is asked once per
+/// value of the axis that it looks at, not once per plan. The same answers as refusal().
+class LayoutRules {
+ public:
+  /// @param space outlives this
+  explicit LayoutRules(const SearchSpace& space) : space_{space} {}
+
+  /// Asks for the layout that `job` has; leaves the other axes of `job` at their last values.
+  /// @pre layout_refusal() is empty
+  void ask(Job& job);
+
+  /// Places in the lists of SearchSpace.
+  struct Choice {
+    std::size_t zero = 0;
+    std::size_t micro_batch = 0;
+    std::size_t offload = 0;
+    std::size_t recompute = 0;
+  };
+  /// The first rule that a plan breaks; null: none.
+  [[nodiscard]] const Infeasible* refusal(const Choice& choice) const;
+  /// The same of all plans with this ZeRO stage and micro-batch, where they share it.
+  [[nodiscard]] const Infeasible* refusal_of_all(std::size_t zero, std::size_t micro_batch) const;
+
+ private:
+  using Answers = std::vector<std::optional<Infeasible>>;
+
+  const SearchSpace& space_;
+  Answers recompute_;
+  bool recompute_breaks_ = false;
+  Answers batch_;
+  Answers shards_;
+  Answers modelled_;  ///< by ZeRO stage and offloading
+};
+
+using Answer = std::optional<Infeasible>;
+
+Answer first_of(std::vector<Infeasible> broken) {
+  if (broken.empty()) return std::nullopt;
+  return std::move(broken.front());
+}
+
+const Infeasible* broken(const Answer& answer) { return answer ? &*answer : nullptr; }
+
+void LayoutRules::ask(Job& job) {
+  for (Answers* answers : {&recompute_, &batch_, &shards_, &modelled_}) answers->clear();
+  for (const RecomputeChoice& way : space_.recompute) {
+    job.memory.recompute = way.value;
+    recompute_.push_back(first_of(broken_recompute_rules(job)));
+  }
+  recompute_breaks_ = std::ranges::any_of(recompute_, [](const Answer& a) { return !!a; });
+  for (const int micro_batch : space_.micro_batch) {
+    job.training.micro_batch = micro_batch;
+    batch_.push_back(first_of(broken_batch_rules(job)));
+  }
+  for (const int zero : space_.zero) {
+    job.parallel.zero = zero;
+    shards_.push_back(first_of(broken_shard_rules(job)));
+    for (const OffloadKind offload : space_.offload) {
+      job.memory.offload = offload;
+      modelled_.push_back(shards_.back() ? std::nullopt : first_of(not_modelled(job)));
+    }
+  }
+}
+
+const Infeasible* LayoutRules::refusal_of_all(std::size_t zero, std::size_t micro_batch) const {
+  if (recompute_breaks_) return nullptr;
+  if (batch_[micro_batch]) return broken(batch_[micro_batch]);
+  return broken(shards_[zero]);
+}
+
+const Infeasible* LayoutRules::refusal(const Choice& choice) const {
+  if (recompute_[choice.recompute]) return broken(recompute_[choice.recompute]);
+  if (batch_[choice.micro_batch]) return broken(batch_[choice.micro_batch]);
+  if (shards_[choice.zero]) return broken(shards_[choice.zero]);
+  return broken(modelled_[choice.zero * space_.offload.size() + choice.offload]);
+}
 
 /// Within a block, where machine and batch are the same and every ranking follows the step.
 bool faster(const ScoredPlan& a, const ScoredPlan& b) {
@@ -195,8 +276,8 @@ class Worker {
   /// In the order of the space where all have to be timed.
   void time_waiting(std::int64_t base, BlockResult& result) {
     if (!shared_.options.limits.judge_time())
-      std::sort(waiting_.begin(), waiting_.end(),
-                [](const Waiting& a, const Waiting& b) { return promises_less(b, a); });
+      std::ranges::sort(waiting_,
+                        [](const Waiting& a, const Waiting& b) { return promises_less(b, a); });
     std::size_t timed = 0;
     for (const Waiting& one : waiting_) {
       if (may_stay_untimed(one.least)) {

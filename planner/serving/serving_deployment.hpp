@@ -6,7 +6,7 @@
 
 #include "models/serving/serving_memory.hpp"
 #include "scenarios/resolve/scenario.hpp"
-#include "sim/serving/serving_model.hpp"
+#include "sim/serving/serving_run.hpp"
 
 namespace foretrain {
 

@@ -7,13 +7,43 @@
 #include <cstdlib>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "models/base/require.hpp"
+#include "models/serving/deployment.hpp"
 #include "models/serving/steady_load.hpp"
-#include "planner/serving/internal/serving_layouts.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
 namespace {
+
+constexpr int widest_tensor = 8;
+constexpr int widest_experts = 64;
+
+/// Layouts of one replica that are worth a look for the scenario's model on its hosts, smallest
+/// first: powers of two of tensor ranks within a scale-up domain; of mixtures of experts also with
+/// experts spread over them, and attention data parallel over up to 64 GPUs; two to eight stages of
+/// whole hosts.
+std::vector<ServingLayout> serving_layouts(const Scenario& scenario) {
+  const LlmShape& model = scenario.job.model;
+  const Host& host = scenario.job.cluster.host;
+  const int domain = host.gpus * host.domain_hosts;
+  std::vector<ServingLayout> layouts;
+  for (int ranks = 1; ranks <= std::min(widest_tensor, domain); ranks *= 2) {
+    if (model.heads % ranks != 0) break;
+    layouts.push_back({.tensor = ranks});
+    if (model.moe && ranks > 1) layouts.push_back({.tensor = ranks, .expert = ranks});
+  }
+  for (int ranks = 2; model.moe && ranks <= widest_experts; ranks *= 2)
+    if (model.moe->experts % ranks == 0)
+      layouts.push_back({.tensor = 1, .attention_data = ranks, .expert = ranks});
+  const int across = std::min({widest_tensor, host.gpus, domain});
+  for (int stages = 2; stages <= 8; stages *= 2)
+    if (model.heads % across == 0) layouts.push_back({.tensor = across, .pipeline = stages});
+  std::ranges::stable_sort(
+      layouts, [](const ServingLayout& a, const ServingLayout& b) { return a.gpus() < b.gpus(); });
+  return layouts;
+}
 
 constexpr int screened_requests = 6000;
 
@@ -173,14 +203,14 @@ bool better(const ServingPoint& a, const ServingPoint& b) {
 
 /// The best few under the whole load, until none that is left can be better.
 void confirm_best(Trial& trial, std::vector<ServingPoint>& points) {
-  std::sort(points.begin(), points.end(), better);
+  std::ranges::sort(points, better);
   int fewest = most_serving_gpus + 1;
   for (ServingPoint& point : points) {
     if (point.gpus > fewest || trial.stopped()) break;
     point = confirmed(trial, std::move(point));
     if (point.keeps_goals) fewest = std::min(fewest, point.gpus);
   }
-  std::sort(points.begin(), points.end(), better);
+  std::ranges::sort(points, better);
 }
 
 /// The fewest replicas from `least` on that are good, when more are no worse: by doubling and
@@ -264,12 +294,10 @@ void search_split(Trial& trial, ServingSearch& search) {
       search.points.push_back(confirmed(trial, std::move(point)));
       return;
     }
-    const bool late = std::any_of(point.goals.begin(), point.goals.end(), [](const auto& goal) {
-      return goal.name == "ttft" && !goal.kept();
-    });
-    const bool slow = std::any_of(point.goals.begin(), point.goals.end(), [](const auto& goal) {
-      return goal.name == "tpot" && !goal.kept();
-    });
+    const bool late = std::ranges::any_of(
+        point.goals, [](const auto& goal) { return goal.name == "ttft" && !goal.kept(); });
+    const bool slow = std::ranges::any_of(
+        point.goals, [](const auto& goal) { return goal.name == "tpot" && !goal.kept(); });
     if (late) plan.prefill.replicas += std::max(1, plan.prefill.replicas / 4);
     if (slow || !late) plan.layout.replicas += std::max(1, plan.layout.replicas / 4);
   }
@@ -281,7 +309,7 @@ void search_split(Trial& trial, ServingSearch& search) {
 /// Marks the points that no other beats in both speed for a user and tokens per GPU.
 void mark_front(std::vector<ServingPoint>& points) {
   for (ServingPoint& point : points)
-    point.on_front = std::none_of(points.begin(), points.end(), [&](const ServingPoint& other) {
+    point.on_front = std::ranges::none_of(points, [&](const ServingPoint& other) {
       const bool as_good = other.user_tokens_per_s() >= point.user_tokens_per_s() &&
                            other.gpu_tokens_per_s() >= point.gpu_tokens_per_s();
       return as_good && (other.user_tokens_per_s() > point.user_tokens_per_s() ||

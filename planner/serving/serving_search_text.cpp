@@ -204,7 +204,7 @@ Answer pareto_answer(const Scenario& scenario, const ServingSearch& search) {
   std::vector<const ServingPoint*> front;
   for (const ServingPoint& point : search.points)
     if (point.on_front) front.push_back(&point);
-  std::sort(front.begin(), front.end(), [](const ServingPoint* a, const ServingPoint* b) {
+  std::ranges::sort(front, [](const ServingPoint* a, const ServingPoint* b) {
     return a->user_tokens_per_s() > b->user_tokens_per_s();
   });
   for (const ServingPoint* point : front)

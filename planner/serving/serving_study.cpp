@@ -3,20 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "models/base/percentile.hpp"
-#include "planner/serving/internal/goal_times.hpp"
+#include "models/base/quantity.hpp"
+#include "models/base/too_large.hpp"
+#include "sim/serving/serving_run.hpp"
 
 namespace foretrain {
 namespace {
 
-using internal::queue_of;
-using internal::tpot_of;
-using internal::ttft_of;
+double ttft_of(const ServedRequest& request) { return request.first_token - request.submitted; }
+double queue_of(const ServedRequest& request) { return request.started - request.submitted; }
+double tpot_of(const ServedRequest& request) { return request.per_token(); }
 
-}  // namespace
-
+/// Of the counted requests, the time that the share `percentile` (0 to 100) does not exceed.
 Seconds reached(const ServingSample& sample, double percentile,
                 double (*value)(const ServedRequest&)) {
   std::vector<float> values;
@@ -26,6 +28,77 @@ Seconds reached(const ServingSample& sample, double percentile,
   }
   if (values.empty()) return {};
   return Seconds{percentile_of(values, percentile / 100.0)};
+}
+
+ServingEnd end_of(const ReadyServing& ready, double pace, const std::atomic<bool>* stop) {
+  const ServingSample sample = simulate_serving(serving_model(ready, pace), {60, stop});
+  const ServingGoals& goals = ready.plan.goals;
+  return {summary_of(sample, {goals.ttft, goals.tpot}), reached(sample, goals.percentile, ttft_of),
+          reached(sample, goals.percentile, queue_of)};
+}
+
+/// Where so many wait that it is not played to its end, the saturated forecast slowed down.
+ServingEnd slow_end(const ReadyServing& ready, const ServingSummary& forecast, double share,
+                    const std::atomic<bool>* stop) {
+  try {
+    return end_of(ready, 1.0 / share, stop);
+  } catch (const TooLarge&) {
+    ServingEnd end{forecast};
+    end.summary.overloaded = true;
+    end.summary.output_tokens_per_s *= share;
+    return end;
+  }
+}
+
+/// @param keeps_goals whether the forecast itself does
+/// @pre ready.reasons is empty @throws TooLarge
+ServingEnds serving_ends(const ReadyServing& ready, const ServingSummary& forecast,
+                         const ServingBands& bands, bool keeps_goals,
+                         const std::atomic<bool>* stop) {
+  ServingEnds ends;
+  ends.asked = ready.plan.load.arrivals != ArrivalKind::closed;
+  if (!ends.asked) return ends;
+  const ResidualBand& band = bands.throughput;
+  if (!forecast.overloaded && band.low < 1.0) ends.slow = slow_end(ready, forecast, band.low, stop);
+  if (!keeps_goals && band.high > 1.0) ends.fast = end_of(ready, 1.0 / band.high, stop);
+  ends.unbounded = forecast.overloaded || (ends.slow && ends.slow->summary.overloaded);
+  return ends;
+}
+
+/// Dollars where the scenario has a price and tokens came.
+std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, double output_per_s,
+                                        double prompt_per_s) {
+  const auto& price = scenario.job.operations.price_per_gpu;
+  if (!price || output_per_s <= 0.0) return std::nullopt;
+  const double dollars_per_s = price->value() * gpus;
+  return ServingCost{dollars_per_s * 3600.0, dollars_per_s / output_per_s * 1e6,
+                     dollars_per_s / (output_per_s + prompt_per_s) * 1e6};
+}
+
+}  // namespace
+
+Banded rate_band(double rate, const ServingBands& bands, const ServingEnds& ends,
+                 const ServingSummary& forecast) {
+  const double output = forecast.output_tokens_per_s;
+  const auto share = [&](const ServingEnd& end) {
+    return output > 0.0 ? end.summary.output_tokens_per_s / output : 1.0;
+  };
+  // Requests at random differ a little from run to run.
+  const double low = ends.slow ? std::min(1.0, share(*ends.slow)) : bands.throughput.low;
+  const double high = ends.fast    ? std::max(1.0, share(*ends.fast))
+                      : ends.asked ? 1.0
+                                   : bands.throughput.high;
+  return {rate * std::min(1.0, low), rate, rate * std::max(1.0, high)};
+}
+
+Banded ttft_band(const FirstToken& forecast, const ServingBands& bands, const ServingEnds& ends,
+                 const FirstToken& slow, const FirstToken& fast) {
+  Banded band{forecast.ttft * std::min(1.0, bands.ttft.low), forecast.ttft,
+              forecast.ttft * std::max(1.0, bands.ttft.high)};
+  if (ends.slow) band.high += std::max(0.0, slow.queue - forecast.queue);
+  if (ends.fast) band.low = std::min(band.low, fast.ttft);
+  if (ends.unbounded) band.high = std::numeric_limits<double>::infinity();
+  return band;
 }
 
 namespace {
@@ -115,9 +188,7 @@ ServingReport forecast_of(const Scenario& scenario, const ReadyServing& ready,
 }  // namespace
 
 ServingVerdict ServingReport::verdict() const {
-  const auto all = [&](const auto& keeps) {
-    return std::all_of(goals.begin(), goals.end(), keeps);
-  };
+  const auto all = [&](const auto& keeps) { return std::ranges::all_of(goals, keeps); };
   const auto by_low = [](const GoalVerdict& goal) { return goal.band.low <= goal.limit.value(); };
   const auto by_high = [](const GoalVerdict& goal) { return goal.band.high <= goal.limit.value(); };
   if (!ready.reasons.empty()) return ServingVerdict::infeasible;
@@ -149,18 +220,9 @@ bool ServingReport::may_keep_goals() const {
   const ServingVerdict now = verdict();
   const bool open =
       now == ServingVerdict::likely_misses || now == ServingVerdict::likely_overloaded;
-  return open && std::all_of(goals.begin(), goals.end(), [](const GoalVerdict& goal) {
+  return open && std::ranges::all_of(goals, [](const GoalVerdict& goal) {
            return goal.band.low <= goal.limit.value();
          });
-}
-
-std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus, double output_per_s,
-                                        double prompt_per_s) {
-  const auto& price = scenario.job.operations.price_per_gpu;
-  if (!price || output_per_s <= 0.0) return std::nullopt;
-  const double dollars_per_s = price->value() * gpus;
-  return ServingCost{dollars_per_s * 3600.0, dollars_per_s / output_per_s * 1e6,
-                     dollars_per_s / (output_per_s + prompt_per_s) * 1e6};
 }
 
 ServingReport study_with_ends(const Scenario& scenario, const ReadyServing& ready,

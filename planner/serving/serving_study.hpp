@@ -7,13 +7,49 @@
 #include <string>
 #include <vector>
 
+#include "models/serving/engine_bands.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/answer/study.hpp"
-#include "planner/serving/serving_bands.hpp"
+#include "planner/answer/verdict.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "sim/serving/serving_summary.hpp"
 
 namespace foretrain {
+
+/// The same load on the deployment at one end of its band: every step takes as much longer, or
+/// shorter, as the band of throughput says.
+struct ServingEnd {
+  ServingSummary summary{};
+  Seconds ttft{};   ///< at the percentile of the goals
+  Seconds queue{};  ///< of it before the first step
+};
+
+/// What arithmetic allows of the band where requests come by themselves: a deployment that keeps up
+/// answers what comes and no more, one that does not has a queue that grows without end. Clients
+/// that wait for their answers ask less of a slower deployment: neither end is simulated.
+struct ServingEnds {
+  std::optional<ServingEnd> slow;  ///< absent where the forecast itself is overloaded
+  std::optional<ServingEnd> fast;  ///< absent where the forecast keeps up and keeps its goals
+
+  bool asked = false;      ///< requests come by themselves
+  bool unbounded = false;  ///< the slow end has a queue that grows without end
+};
+
+/// A rate that goes with the output; never above what is asked for.
+[[nodiscard]] Banded rate_band(double rate, const ServingBands& bands, const ServingEnds& ends,
+                               const ServingSummary& forecast);
+
+/// A time to the first token and what of it is waited before the first step.
+struct FirstToken {
+  double ttft = 0.0;
+  double queue = 0.0;
+};
+
+/// The upper end is infinite where the slow one does not keep up.
+/// @param slow, fast the same at the ends; looked at where these are there
+[[nodiscard]] Banded ttft_band(const FirstToken& forecast, const ServingBands& bands,
+                               const ServingEnds& ends, const FirstToken& slow,
+                               const FirstToken& fast);
 
 /// One goal and how it is kept.
 struct GoalVerdict {
@@ -111,10 +147,6 @@ struct ServingReport {
 /// @pre report.ready.reasons is empty @throws TooLarge
 [[nodiscard]] std::optional<double> chance_of_goals(const ServingReport& report,
                                                     const std::atomic<bool>* stop);
-
-/// Dollars where the scenario has a price and tokens came.
-[[nodiscard]] std::optional<ServingCost> serving_cost(const Scenario& scenario, double gpus,
-                                                      double output_per_s, double prompt_per_s);
 
 /// The numbers of a deployment, a row each.
 [[nodiscard]] std::span<const StudyRow<ServingReport>> serving_rows();

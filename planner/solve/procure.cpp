@@ -13,7 +13,7 @@
 #include "models/base/require.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/process_grid.hpp"
-#include "planner/search/best_plan.hpp"
+#include "planner/search/search.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 
 namespace foretrain {
@@ -188,15 +188,14 @@ double key_of(const Procurement& result, ProcureMeasure measure, const ProcureCl
 }  // namespace
 
 bool ProcureCluster::runs() const {
-  return std::all_of(cells.begin(), cells.end(),
-                     [](const ProcureCell& cell) { return cell.why.empty(); });
+  return std::ranges::all_of(cells, [](const ProcureCell& cell) { return cell.why.empty(); });
 }
 
 ProcureMeasure measure_of(const Procurement& result) {
   const auto any = [&](auto member) {
-    return std::any_of(
-        result.clusters.begin(), result.clusters.end(),
-        [&](const ProcureCluster& cluster) { return (cluster.*member).has_value(); });
+    return std::ranges::any_of(result.clusters, [&](const ProcureCluster& cluster) {
+      return (cluster.*member).has_value();
+    });
   };
   if (result.by == RankBy::energy && any(&ProcureCluster::energy_kwh))
     return ProcureMeasure::energy;
@@ -264,7 +263,7 @@ std::vector<std::string> offer_names(const Procurement& result) {
       same == 0 ? names.front().npos : names.front().find_last_of("-_ ", same - 1);
   if (cut == names.front().npos) return names;
   const auto ends = [&](const std::string& name) { return name.size() <= cut + 1; };
-  if (std::any_of(names.begin(), names.end(), ends)) return names;
+  if (std::ranges::any_of(names, ends)) return names;
   for (std::string& name : names) name.erase(0, cut + 1);
   return names;
 }
@@ -342,8 +341,8 @@ Procurement procure(const std::vector<Scenario>& clusters, const std::vector<Sce
   std::vector<double> keys;
   for (const ProcureCluster& cluster : result.clusters)
     keys.push_back(key_of(result, measure, cluster));
-  std::stable_sort(result.ranking.begin(), result.ranking.end(),
-                   [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  std::ranges::stable_sort(result.ranking,
+                           [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
   return result;
 }
 

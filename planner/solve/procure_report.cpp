@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "planner/forecast/report_csv.hpp"
-#include "planner/search/internal/not_compared_tree.hpp"
+#include "planner/search/not_compared.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
@@ -13,6 +14,14 @@
 
 namespace foretrain {
 namespace {
+
+/// [{subject, what}]
+Json not_compared_tree(const std::vector<NotCompared>& list) {
+  Json tree = Json::array();
+  for (const NotCompared& item : list)
+    tree.push_back({{"subject", item.subject}, {"what", item.what}});
+  return tree;
+}
 
 std::string days_text(const std::optional<Seconds>& run) {
   return run ? fixed_text(run->value() / 86400.0, 1) : "-";
@@ -211,8 +220,8 @@ std::string lead_words(const Procurement& result, const std::vector<std::size_t>
   const std::vector<std::string> names = offer_names(result);
   const std::string& first = names[result.ranking.front()];
   const auto others = static_cast<std::size_t>(
-      std::count_if(result.clusters.begin(), result.clusters.end(),
-                    [](const ProcureCluster& cluster) { return cluster.runs(); }) -
+      std::ranges::count_if(result.clusters,
+                            [](const ProcureCluster& cluster) { return cluster.runs(); }) -
       1);
   if (others == 0) return fmt::format("{} alone runs all workloads.", first);
   if (ties.size() == 1)
@@ -295,9 +304,9 @@ Answer procure_answer(const Procurement& result) {
   answer.add(fmt::format("All workloads one after the other, by {}", name_of(result.by)),
              totals_table(result));
   answer.add(bands_section(result, measure));
-  const bool priced = std::any_of(
-      result.clusters.begin(), result.clusters.end(),
-      [](const ProcureCluster& cluster) { return cluster.usd_per_gpu_hour.has_value(); });
+  const bool priced = std::ranges::any_of(result.clusters, [](const ProcureCluster& cluster) {
+    return cluster.usd_per_gpu_hour.has_value();
+  });
   if (priced) answer.add(prices_section(result));
   answer.add(batches_section(result));
   if (measure != ProcureMeasure::energy) answer.add(bands_section(result, ProcureMeasure::energy));
@@ -312,8 +321,9 @@ Answer procure_answer(const Procurement& result) {
   AnswerSection left{"Not compared"};
   for (const NotCompared& item : result.not_compared)
     left.blocks.emplace_back(AnswerLine{item.what + ".", item.subject + ": "});
-  if (!std::all_of(result.clusters.begin(), result.clusters.end(),
-                   [](const ProcureCluster& cluster) { return cluster.price_usd.has_value(); }))
+  if (!std::ranges::all_of(result.clusters, [](const ProcureCluster& cluster) {
+        return cluster.price_usd.has_value();
+      }))
     left.blocks.emplace_back(
         AnswerLine{"Cost is unknown where a cluster says no operations.price, a workload says no "
                    "training.tokens or one does not run."});

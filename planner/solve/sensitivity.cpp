@@ -190,8 +190,8 @@ Sensitivity sensitivity(const Scenario& scenario, SensitivityMetric metric, doub
       result.unmoved.push_back(
           {input.key, input.label, low && high ? "the run would never end" : input.why_not});
   }
-  std::stable_sort(result.levers.begin(), result.levers.end(),
-                   [](const auto& a, const auto& b) { return a.swing() > b.swing(); });
+  std::ranges::stable_sort(result.levers,
+                           [](const auto& a, const auto& b) { return a.swing() > b.swing(); });
   return result;
 }
 

@@ -8,7 +8,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/layers/job_flops.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/row_statistics.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/solve/internal/solve_parts.hpp"

@@ -8,7 +8,6 @@
 
 #include "models/layers/parameters.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/search/bisection.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/forecast/closed_form.hpp"
-#include "planner/search/bisection.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
+#include "models/base/require.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "planner/text/cannot_run.hpp"
 #include "planner/text/format.hpp"
@@ -69,6 +72,34 @@ void require_runs(const Scenario& scenario, bool memory) {
     if (memory || reason.rule != "out-of-memory")
       throw CannotRun(
           fmt::format("{}: the plan cannot run: {}", scenario.job.name, reason.message));
+}
+
+std::int64_t largest_good(std::int64_t most, const std::function<bool(std::int64_t)>& good) {
+  if (most < 1 || !good(1)) return 0;
+  std::int64_t low = 1;
+  std::int64_t high = 2;
+  while (high <= most && good(high)) {
+    low = high;
+    high *= 2;
+  }
+  high = std::min(high, most + 1);
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (good(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+std::optional<double> least_good(double low, double high, double resolution,
+                                 const std::function<bool(double)>& good) {
+  FORETRAIN_REQUIRE(0.0 < low && low < high && resolution > 0.0);
+  if (!good(high)) return std::nullopt;
+  if (good(low)) return low;
+  while (high / low > 1.0 + resolution) {
+    const double middle = std::sqrt(low * high);
+    (good(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace foretrain

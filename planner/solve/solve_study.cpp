@@ -11,7 +11,7 @@
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/solve/solve.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -210,8 +210,7 @@ SolveAnswer most_requests(const Scenario& scenario, const std::atomic<bool>* sto
   std::vector<RateTrial> trials;
   auto best = highest_rate(scenario, stop, trials);
   if (best) best = confirmed_rate(scenario, *best, stop, trials);
-  std::sort(trials.begin(), trials.end(),
-            [](const RateTrial& a, const RateTrial& b) { return a.rate < b.rate; });
+  std::ranges::sort(trials, [](const RateTrial& a, const RateTrial& b) { return a.rate < b.rate; });
   constexpr std::size_t shown = 12;  // those around the answer
   const auto near = [&](const RateTrial& trial) {
     return trials.size() <= shown ||

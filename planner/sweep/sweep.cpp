@@ -61,8 +61,8 @@ Prediction predict(const Job& job, EngineKind engine, bool power) {
 
 /// Power over time is computed where it is asked for alone: it takes the task graph of a step.
 bool asks_power(const std::vector<std::string>& metrics) {
-  return std::any_of(metrics.begin(), metrics.end(),
-                     [](const std::string& path) { return path.starts_with("power."); });
+  return std::ranges::any_of(metrics,
+                             [](const std::string& path) { return path.starts_with("power."); });
 }
 
 std::string axes_json(const SweepGrid& grid) {

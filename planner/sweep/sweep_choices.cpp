@@ -47,8 +47,8 @@ void apply(Split& split, const Job& job, const std::string& key, const std::stri
 }
 
 std::string own_value(const Scenario& scenario, const std::string& key) {
-  const auto found = std::find_if(scenario.values.begin(), scenario.values.end(),
-                                  [&](const ResolvedValue& value) { return value.path == key; });
+  const auto found = std::ranges::find_if(
+      scenario.values, [&](const ResolvedValue& value) { return value.path == key; });
   return found == scenario.values.end() ? "" : found->value;
 }
 

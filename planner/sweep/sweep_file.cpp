@@ -232,8 +232,8 @@ SweepHeader read_header(sqlite3* database) {
 }
 
 std::string value_of(const SweepHeader& header, std::string_view name) {
-  const auto found = std::find_if(header.begin(), header.end(),
-                                  [&](const auto& entry) { return entry.first == name; });
+  const auto found =
+      std::ranges::find_if(header, [&](const auto& entry) { return entry.first == name; });
   return found == header.end() ? "" : found->second;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "calibration/imports/log_text.hpp"
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "models/inputs/schedule_kind.hpp"
 #include "planner/text/format.hpp"
@@ -67,7 +68,7 @@ void check_keys(const std::vector<std::string>& keys) {
 
 void refuse_repeats(const SweepAxis& axis) {
   std::vector<std::vector<std::string>> sorted = axis.values;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     throw UsageError(fmt::format("--vary {}: {} is listed twice", fmt::join(axis.keys, ","),
@@ -98,7 +99,7 @@ SweepAxis parse_axis(const std::string& text) {
       axis.values.push_back(split(item, ':'));
       const auto& step = axis.values.back();
       if (step.size() != axis.keys.size() ||
-          std::any_of(step.begin(), step.end(), [](const auto& part) { return part.empty(); }))
+          std::ranges::any_of(step, [](const auto& part) { return part.empty(); }))
         throw UsageError(fmt::format("{} must give {} values with ':' between them",
                                      where(name, item), axis.keys.size()));
     }
@@ -141,16 +142,16 @@ std::vector<FollowingKey> follow_axes(SweepGrid& grid, const std::vector<Followi
                                       const std::vector<std::string>& settled) {
   std::vector<FollowingKey> added;
   const auto among = [](const std::vector<std::string>& keys, const std::string& key) {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
+    return contains(keys, key);
   };
   for (const FollowingKey& one : following)
     for (SweepAxis& axis : grid.axes) {
-      const auto place = std::find(axis.keys.begin(), axis.keys.end(), one.of);
+      const auto place = std::ranges::find(axis.keys, one.of);
       if (place == axis.keys.end() || among(grid.keys(), one.key) || among(settled, one.key))
         continue;
       const auto at = static_cast<std::size_t>(place - axis.keys.begin());
       const auto is_alone = [at](const auto& step) { return step[at] == "1"; };
-      if (std::none_of(axis.values.begin(), axis.values.end(), is_alone)) continue;
+      if (std::ranges::none_of(axis.values, is_alone)) continue;
       axis.keys.push_back(one.key);
       for (auto& step : axis.values) step.push_back(is_alone(step) ? one.alone : one.value);
       added.push_back(one);
@@ -189,7 +190,7 @@ void SweepGrid::choose(std::int64_t point, std::vector<std::size_t>& chosen) con
     chosen.insert(chosen.end(), axis->keys.size(), rest % axis->values.size());
     rest /= axis->values.size();
   }
-  std::reverse(chosen.begin(), chosen.end());
+  std::ranges::reverse(chosen);
 }
 
 }  // namespace foretrain

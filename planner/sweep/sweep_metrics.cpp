@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/study/study_of.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -16,7 +17,7 @@ namespace {
 void refuse_double(const std::vector<std::string>& paths) {
   if (paths.empty()) throw UsageError("--metrics: no name is given");
   for (const std::string& path : paths)
-    if (std::count(paths.begin(), paths.end(), path) > 1)
+    if (std::ranges::count(paths, path) > 1)
       throw UsageError("--metrics: " + path + " is listed twice");
 }
 
@@ -58,7 +59,7 @@ std::vector<std::string> split_metrics(const std::string& list) {
     else if (c != ' ')
       names.back() += c;
   }
-  if (std::find(names.begin(), names.end(), "") != names.end())
+  if (contains(names, ""))
     throw UsageError("--metrics: a name is empty; write for example step.time_s,mfu");
   return names;
 }
@@ -79,7 +80,7 @@ SweepMetrics::SweepMetrics(std::vector<std::string> paths, Work work) : paths_(s
   std::vector<std::string> known;
   for (const StudyFigure& figure : study_figures(work)) known.push_back(figure.path);
   for (const std::string& path : paths_)
-    if (std::find(known.begin(), known.end(), path) == known.end()) refuse_unknown(path, known);
+    if (!contains(known, path)) refuse_unknown(path, known);
 }
 
 std::vector<std::optional<double>> SweepMetrics::of(const Study& study) const {

@@ -16,6 +16,7 @@
 #include <new>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "planner/sweep/internal/sweep_worker.hpp"
 #include "planner/text/usage_error.hpp"
@@ -94,8 +95,8 @@ class Pool {
 
  private:
   [[nodiscard]] bool busy() const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [](const Worker& worker) { return !worker.outstanding.empty(); });
+    return std::ranges::any_of(workers_,
+                               [](const Worker& worker) { return !worker.outstanding.empty(); });
   }
 
   /// About as many points as a worker does in batch_time, judged by all that were done so far.
@@ -186,8 +187,7 @@ class Pool {
   void bury(Worker& worker) {
     const std::int64_t last = worker.slot->point;
     const int status = sweep_worker::end(worker);
-    const bool at_work = std::find(worker.outstanding.begin(), worker.outstanding.end(), last) !=
-                         worker.outstanding.end();
+    const bool at_work = contains(worker.outstanding, last);
     if (!at_work && ++idle_deaths_ > most_idle_deaths)
       throw SystemError("the workers of a sweep keep dying: " + ending(status));
     give_back(worker, at_work && ++deaths_[last] >= 2 ? last : sweep_worker::no_point);
@@ -217,8 +217,7 @@ class Pool {
       while (read_rows(worker)) {
       }
       sweep_worker::end(worker);
-      const bool unanswered = std::find(worker.outstanding.begin(), worker.outstanding.end(),
-                                        point) != worker.outstanding.end();
+      const bool unanswered = contains(worker.outstanding, point);
       const bool still = unanswered && worker.slot->point == point;
       give_back(worker, still ? point : sweep_worker::no_point);
       if (still)

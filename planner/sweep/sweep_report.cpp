@@ -5,14 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
+#include "models/base/require.hpp"
 #include "planner/answer/quantity.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
+#include "planner/text/shell_word.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
@@ -72,7 +76,7 @@ std::string short_name(const std::string& path, const std::vector<std::string>& 
   const auto ends_like = [&](const std::string& other) {
     return other.substr(other.rfind('.') + 1) == name;
   };
-  return std::count_if(all.begin(), all.end(), ends_like) > 1 ? path : name;
+  return std::ranges::count_if(all, ends_like) > 1 ? path : name;
 }
 
 /// The points that are best by the first metric.
@@ -165,6 +169,15 @@ AnswerTable refusals_table(const SweepStore& store) {
   return table;
 }
 
+constexpr double least_minutes = 10.0;
+
+std::string time_limit(const SlurmArray& array) {
+  const double seconds =
+      static_cast<double>(array.points) / array.tasks / array.workers / array.points_per_s;
+  const auto minutes = static_cast<std::int64_t>(std::ceil(least_minutes + seconds / 60.0));
+  return fmt::format("{:02}:{:02}:00", minutes / 60, minutes % 60);
+}
+
 }  // namespace
 
 std::string counts_text(const SweepCounts& counts) {
@@ -239,6 +252,38 @@ Answer sweep_answer(const SweepStore& store) {
 
 std::vector<std::string> best_settings(const SweepStore& store) {
   return settings_of(best_points(store));
+}
+
+std::string sbatch_script(const SlurmArray& array) {
+  FORETRAIN_REQUIRE(array.tasks >= 1 && array.workers >= 1 && array.points_per_s > 0.0);
+  std::string words;
+  for (const std::string& argument : array.arguments) words += " " + shell_word(argument);
+  return fmt::format(
+      R"(#!/bin/bash
+#SBATCH --job-name=foretrain-{name}
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task={workers}
+#SBATCH --time={time}
+#SBATCH --requeue
+# {points} points of a sweep in {tasks} shards. Run by hand (bash FILE) it submits the shards, and
+# a job that merges them into {name}.sqlite. A shard that was ended goes on where it stopped.
+set -euo pipefail
+foretrain=${{FORETRAIN:-foretrain}}
+if [[ ${{1:-}} == merge ]]; then
+  exec "$foretrain" sweep merge {name}.sqlite {name}-shard-*.sqlite
+fi
+if [[ -z ${{SLURM_ARRAY_TASK_ID:-}} ]]; then
+  array=$(sbatch --parsable --array=1-{tasks} "$0")
+  sbatch --dependency=afterany:"${{array%%;*}}" "$0" merge
+  exit
+fi
+exec "$foretrain"{words} --resume \
+  --db {name}-shard-"$SLURM_ARRAY_TASK_ID".sqlite --shard "$SLURM_ARRAY_TASK_ID"/{tasks} \
+  -j "${{SLURM_CPUS_PER_TASK:-{workers}}}"
+)",
+      fmt::arg("name", array.name), fmt::arg("workers", array.workers),
+      fmt::arg("time", time_limit(array)), fmt::arg("points", array.points),
+      fmt::arg("tasks", array.tasks), fmt::arg("words", words));
 }
 
 }  // namespace foretrain

@@ -12,7 +12,7 @@
 
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "scenarios/yaml/unit_words.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {

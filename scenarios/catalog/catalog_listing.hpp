@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
 
 namespace foretrain {
 

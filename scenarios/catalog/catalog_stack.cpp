@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A new constant of a stack is a member of its struct in models/ and one line here.
-#include "models/inputs/plan_framework.hpp"
+#include "models/inputs/job.hpp"
 #include "scenarios/catalog/band_table_file.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "models/inputs/cluster.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
 #include "topologies/imports/fabric_shape.hpp"
 #include "topologies/imports/host_description.hpp"
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "models/base/require.hpp"
-#include "scenarios/yaml/unit_words.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {

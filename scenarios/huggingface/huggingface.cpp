@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/huggingface/huggingface.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
-
-#include <fmt/format.h>
+#include <sstream>
 
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
+#include "scenarios/sections/model_text.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -80,8 +82,8 @@ void read_shape(Reader& reader, LlmShape& shape) {
 const Family* family_by_signs(const YamlNode& map, const Families& known, bool untyped) {
   const Family* best = nullptr;
   for (const auto& [type, family] : known) {
-    const bool all = std::all_of(family.signs.begin(), family.signs.end(),
-                                 [&](const auto& key) { return node_of(map, key) != nullptr; });
+    const bool all = std::ranges::all_of(
+        family.signs, [&](const auto& key) { return node_of(map, key) != nullptr; });
     if (!all || family.signs.empty() || (untyped && !family.untyped)) continue;
     if (best == nullptr || family.signs.size() > best->signs.size()) best = &family;
   }
@@ -169,6 +171,24 @@ const Family* family_of(const Source& source, HuggingFaceModel& model, Diagnosti
   return nullptr;
 }
 
+std::string comments(const HuggingFaceModel& model) {
+  std::string text;
+  for (const std::string& sentence : model.assumed) text += "# " + sentence + "\n";
+  if (model.packed) text += "# " + model.packed->sentence() + "\n";
+  for (const std::string& key : model.unknown) text += "# " + key + ": unknown key, ignored\n";
+  return text;
+}
+
+/// The keys that a text has at its left edge.
+std::string groups_of(const std::string& text) {
+  std::string groups;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.front() != ' ')
+      groups += (groups.empty() ? "" : ", ") + line.substr(0, line.find(':'));
+  return groups;
+}
+
 }  // namespace
 
 std::vector<std::string> huggingface_model_types(
@@ -231,6 +251,16 @@ std::string huggingface_model_name(const std::filesystem::path& file) {
   const auto text = read_text_file(file, file.string(), limits.file_bytes, unheard);
   const auto root = text ? parse_yaml(*text, file.string(), limits, unheard) : std::nullopt;
   return huggingface_model_name(root.value_or(YamlNode{}), file);
+}
+
+std::string model_catalog_text(const HuggingFaceModel& model, const std::string& source,
+                               const std::string& date) {
+  const LlmShape& shape = model.shape;
+  const std::string text = model_shape_text(shape);
+  return fmt::format("schema: 1\nname: {}\ntitle: {}\n{}{}", shape.name,
+                     in_double_quotes(shape.title), comments(model), text) +
+         fmt::format("sources:\n  - covers: [{}]\n    cite: {}\n    date: {}\n", groups_of(text),
+                     in_double_quotes(source), date);
 }
 
 }  // namespace foretrain

@@ -122,7 +122,7 @@ LayerSizes most_frequent(const Sizes& sizes, const LlmShape& shape) {
   for (const LayerSizes& each : sizes) {
     if (shape.indexer && each.index != IndexUse::own) continue;
     if (each.shared_keys || each.hash_routed) continue;  // of special layers alone
-    const std::ptrdiff_t count = std::count(sizes.begin(), sizes.end(), each);
+    const std::ptrdiff_t count = std::ranges::count(sizes, each);
     if (each.heads > 0 && count > most) {
       best = each;
       most = count;
@@ -137,7 +137,7 @@ void store(Reader& reader, const Sizes& sizes, LlmShape& shape) {
   std::vector<LayerSizes> special;
   std::string pattern;
   for (const LayerSizes& each : sizes) {
-    const auto known = std::find(special.begin(), special.end(), each);
+    const auto known = std::ranges::find(special, each);
     pattern += each == own ? '.' : static_cast<char>('a' + (known - special.begin()));
     if (each != own && known == special.end()) special.push_back(each);
   }

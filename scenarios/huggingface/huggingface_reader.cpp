@@ -1,17 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
-#include <fmt/format.h>
-
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain::huggingface {
 namespace {
+
+double number_in(const YamlNode& group, std::string_view key) {
+  const YamlNode* const node = group.find(key);
+  return node == nullptr ? 0.0 : parse_number(node->text).value.value_or(0.0);
+}
+
+std::string text_in(const YamlNode& group, std::string_view key, std::string_view older) {
+  const YamlNode* node = group.find(key);
+  if (node == nullptr) node = group.find(older);
+  return node == nullptr ? std::string() : node->text;
+}
+
+/// `rope_scaling` of version 4, `rope_parameters` of version 5, which holds the base as well, or a
+/// group that is called like its form (yarn). Forms that are not known here leave everything
+/// unknown.
+void read_scaling(Reader& reader, const YamlNode& group, const std::string& key,
+                  ModelNumbers& numbers) {
+  std::string type = text_in(group, "rope_type", "type");
+  if (type.empty() && from_name<RopeScaling>(key)) type = key;
+  const double theta = number_in(group, "rope_theta");
+  if (theta > 0.0) {
+    numbers.rope_theta = theta;
+    reader.record("embedding.rope_theta", fmt::format("{}", theta), group.mark.origin());
+  }
+  if (type.empty() || type == "default") return;
+  const auto scaling = from_name<RopeScaling>(type);
+  if (!scaling) {
+    numbers.rope_theta = 0.0;
+    reader.assume(
+        fmt::format("rotary angles of rope_type {} are not carried to exports", in_quotes(type)));
+    return;
+  }
+  numbers.rope_scaling = *scaling;
+  numbers.rope_factor = number_in(group, "factor");
+  numbers.rope_positions =
+      static_cast<int>(std::min(1e9, number_in(group, "original_max_position_embeddings")));
+  reader.record("embedding.rope_scaling", type, group.mark.origin());
+}
 
 constexpr int deepest_default = 8;
 
@@ -58,6 +97,22 @@ std::vector<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
+void read_numbers(Reader& reader, LlmShape& shape) {
+  ModelNumbers& numbers = shape.numbers;
+  numbers.norm_epsilon = reader.amount("norm.epsilon");
+  const double theta = reader.amount("embedding.rope_theta");
+  const double share = reader.amount("embedding.rope_share");
+  const YamlNode* const older = reader.take("embedding.rope_scaling");
+  const YamlNode* const newer = reader.take("embedding.rope_parameters");
+  if (shape.position != PositionKind::rotary) return;
+  numbers.rope_theta = theta;
+  if (share > 0.0) numbers.rope_share = share;
+  for (const auto& [group, name] :
+       {std::pair{older, "embedding.rope_scaling"}, {newer, "embedding.rope_parameters"}})
+    if (group != nullptr && group->is_map())
+      read_scaling(reader, *group, reader.key_of(name), numbers);
+}
+
 const YamlNode* node_of(const YamlNode& map, std::string_view path) {
   const auto dot = path.find('.');
   const YamlNode* node = map.find(path.substr(0, dot));
@@ -98,8 +153,8 @@ std::string Reader::key_of(std::string_view name) const {
 const YamlNode* Reader::only_value(const YamlNode& node, std::string_view name) {
   if (!node.is_sequence() || node.items.empty()) return &node;
   const YamlNode& first = node.items.front();
-  const bool alike = std::all_of(node.items.begin(), node.items.end(),
-                                 [&](const YamlNode& item) { return item.text == first.text; });
+  const bool alike = std::ranges::all_of(
+      node.items, [&](const YamlNode& item) { return item.text == first.text; });
   if (alike) return &first;
   refuse(node, key_of(name), "differs between layers, which is not modelled");
   return nullptr;
@@ -223,8 +278,7 @@ void Reader::fill(std::string_view group, LlmShape& shape) {
 
 std::string Reader::choice(const Field& field) {
   std::string word = fact(field.path);
-  if (std::find(field.choices.begin(), field.choices.end(), word) != field.choices.end())
-    return word;
+  if (contains(field.choices, word)) return word;
   refuse(field.path, "is not understood: " + in_quotes(word));
   return field.choices.front();
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vision towers of configurations, by rows of families.yaml of their own; encoders of sound are
 // left out. A tower that no row knows is told.
-#include <algorithm>
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
 
@@ -78,7 +78,7 @@ void read_towers(const YamlNode& root, const Family& family, const Families& kno
                  HuggingFaceModel& model) {
   const std::vector<std::string>& keys = family.keys.find("vision")->second;
   for (const YamlEntry& entry : root.entries) {
-    const bool named = std::find(keys.begin(), keys.end(), entry.key) != keys.end();
+    const bool named = contains(keys, entry.key);
     if (!named || !entry.value.is_map()) continue;
     if (const Family* row = tower_row(root, entry.value, known))
       read_tower(root, entry, *row, model);

@@ -14,7 +14,7 @@ const Words seen_whole{{"full_attention", "G", "0"},
 /// Layers with a window, as one number (LlmShape::full_attention_every): 1 where none has one.
 /// Nothing after refusing another pattern.
 std::optional<int> full_attention_every(const std::vector<bool>& full) {
-  const auto first = std::find(full.begin(), full.end(), true);
+  const auto first = std::ranges::find(full, true);
   const int every = first == full.end() ? 0 : static_cast<int>(first - full.begin()) + 1;
   for (std::size_t layer = 0; layer < full.size(); ++layer)
     if (full[layer] != (every > 0 && (static_cast<int>(layer) + 1) % every == 0))

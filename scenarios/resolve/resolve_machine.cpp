@@ -24,8 +24,7 @@ bool is_missing(const FieldValues& values, const std::string& path) {
 
 bool has_all(const FieldValues& values, const std::string& group,
              std::initializer_list<const char*> keys) {
-  return std::all_of(keys.begin(), keys.end(),
-                     [&](const char* key) { return values.has(group + "." + key); });
+  return std::ranges::all_of(keys, [&](const char* key) { return values.has(group + "." + key); });
 }
 
 bool has_dragonfly(const FieldValues& values) {
@@ -82,8 +81,8 @@ void check_switch_pairs(const FieldValues& values, Diagnostics& diagnostics) {
 bool has_irregular(const FieldValues& values) {
   if (!has_all(values, irregular_path, {"nics", "cables"})) return false;
   const auto& texts = values.at(irregular_path + std::string(".cables")).texts;
-  return std::all_of(texts.begin(), texts.end(),
-                     [](const std::string& text) { return switch_pair_in(text).has_value(); });
+  return std::ranges::all_of(
+      texts, [](const std::string& text) { return switch_pair_in(text).has_value(); });
 }
 
 void check_fabric_keys(const FieldValues& values, Diagnostics& diagnostics) {
@@ -145,8 +144,7 @@ const DisturbanceKeys& keys_of(DisturbanceKind kind) {
       {DisturbanceKind::checkpoint, {}, {"to", "rate", "from"}},
       {DisturbanceKind::input, {}, {"to", "rate", "from"}},
   }};
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const DisturbanceKeys& keys) { return keys.kind == kind; });
+  return *std::ranges::find_if(all, [&](const DisturbanceKeys& keys) { return keys.kind == kind; });
 }
 
 void check_disturbance_keys(const FieldValues& values, const std::string& at,
@@ -155,9 +153,7 @@ void check_disturbance_keys(const FieldValues& values, const std::string& at,
   const auto kind = values.choice<DisturbanceKind>(at + ".kind");
   const DisturbanceKeys& keys = keys_of(kind);
   const auto reads = [&](const std::string& key) {
-    return std::count(keys.required.begin(), keys.required.end(), key) +
-               std::count(keys.optional.begin(), keys.optional.end(), key) >
-           0;
+    return std::ranges::count(keys.required, key) + std::ranges::count(keys.optional, key) > 0;
   };
   const auto path = [&](std::string_view key) { return fmt::format("{}.{}", at, key); };
   for (const std::string& key : keys.required)

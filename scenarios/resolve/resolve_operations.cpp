@@ -10,7 +10,6 @@
 
 #include "models/run/run_model.hpp"
 #include "scenarios/resolve/internal/resolve_steps.hpp"
-#include "scenarios/resolve/internal/timed_lines.hpp"
 #include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/resolve/resolve_post_training.hpp"
 
 #include <fmt/format.h>
 

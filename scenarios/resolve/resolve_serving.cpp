@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "scenarios/resolve/internal/resolve_steps.hpp"
-#include "scenarios/resolve/internal/timed_lines.hpp"
 #include "scenarios/sections/sections.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -105,7 +104,7 @@ std::pair<TracedRequest, std::string> traced_request(std::string_view line, bool
                                                      Seconds before) {
   std::array<double, 5> numbers{0.0, 0.0, 0.0, -1.0, 0.0};
   const std::size_t columns = sessions ? 5 : 3;
-  if (static_cast<std::size_t>(std::count(line.begin(), line.end(), ',')) + 1 != columns)
+  if (static_cast<std::size_t>(std::ranges::count(line, ',')) + 1 != columns)
     return {{},
             sessions ? "must be five numbers: at,prompt,output,session,wait"
                      : "must be three numbers: at,prompt,output"};

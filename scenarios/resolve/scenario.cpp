@@ -16,7 +16,6 @@
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_machine.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
-#include "scenarios/resolve/resolve_post_training.hpp"
 #include "scenarios/resolve/resolve_serving.hpp"
 #include "scenarios/sections/compose.hpp"
 #include "scenarios/sections/scenario_fields.hpp"

@@ -12,8 +12,8 @@
 #include "models/serving/serving_plan.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/yaml/confinement.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
 
 namespace foretrain {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/fields/field_scalar.hpp"
@@ -29,9 +30,7 @@ std::string section_name(std::string_view path) {
   return std::string(path.substr(0, path.find_first_of(".[")));
 }
 
-bool is_own(std::string_view section) {
-  return std::find(own_sections.begin(), own_sections.end(), section) != own_sections.end();
-}
+bool is_own(std::string_view section) { return contains(own_sections, section); }
 
 /// Derived where the scenario does not say them, so that identity takes them from the job.
 bool is_derived(std::string_view path) {
@@ -65,7 +64,7 @@ bool lies_under(std::string_view path, std::string_view key) {
 /// The value at the end of a document of one setting.
 const YamlNode& innermost(const YamlNode& document, std::string_view path) {
   const YamlNode* node = &document;
-  for (auto dots = std::count(path.begin(), path.end(), '.'); dots >= 0; --dots)
+  for (auto dots = std::ranges::count(path, '.'); dots >= 0; --dots)
     node = &node->entries.front().value;
   return *node;
 }
@@ -74,7 +73,7 @@ std::vector<std::string> messages(const Diagnostics& diagnostics) {
   std::vector<std::string> result;
   for (const Diagnostic& item : diagnostics.items())
     result.push_back((item.path.empty() ? "" : item.path + ": ") + item.message);
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
@@ -170,7 +169,7 @@ void ScenarioFamily::read_values() {
 std::size_t ScenarioFamily::value_number(std::size_t key, const std::string& value) {
   FORETRAIN_REQUIRE(key < keys_.size());
   std::vector<std::string>& values = keys_[key].values;
-  const auto known = std::find(values.begin(), values.end(), value);
+  const auto known = std::ranges::find(values, value);
   if (known != values.end()) return static_cast<std::size_t>(known - values.begin());
   values.push_back(value);
   Diagnostics diagnostics;
@@ -188,8 +187,8 @@ void ScenarioFamily::check_first() {
   values_ = read_fields(document(first), scenario_fields(), diagnostics);
   Diagnostics fatal;
   for (const Diagnostic& item : diagnostics.items())
-    if (std::none_of(keys_.begin(), keys_.end(),
-                     [&](const FamilyKey& key) { return lies_under(item.path, key.path); }))
+    if (std::ranges::none_of(keys_,
+                             [&](const FamilyKey& key) { return lies_under(item.path, key.path); }))
       fatal.add(item);
   fatal.throw_if_any();
   check_purpose(values_, base_.options.purpose, fatal);
@@ -198,9 +197,8 @@ void ScenarioFamily::check_first() {
   patchable_ = diagnostics.empty();
   current_ = first;
   for (const FieldValue& value : values_.all()) set_line(value.path, &value);
-  const bool asks_catalogs = std::any_of(keys_.begin(), keys_.end(), [](const FamilyKey& key) {
-    return !is_own(section_name(key.path));
-  });
+  const bool asks_catalogs = std::ranges::any_of(
+      keys_, [](const FamilyKey& key) { return !is_own(section_name(key.path)); });
   if (patchable_ && !asks_catalogs) machine_of(values_).problems.throw_if_any();
 }
 
@@ -280,8 +278,8 @@ const ScenarioFamily::Machine& ScenarioFamily::machine_of(const FieldValues& val
                          books,
                          base_.options.root};
   (void)resolve_catalogs(values, machine->job, context);
-  std::sort(files.begin(), files.end(),
-            [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
+  std::ranges::sort(files,
+                    [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   std::string lines;
   for (const SourceFile& file : files) files_read_.insert(file.path);
   for (const SourceFile& file : files) lines += file.path + " " + file.sha256 + "\n";

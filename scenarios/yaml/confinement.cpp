@@ -59,8 +59,8 @@ std::string path_refusal(const std::string& written, const fs::path& target, con
 
 std::string place_refusal(const std::string& written, const fs::path& target,
                           const ReadRoots& roots, std::string_view what) {
-  if (std::none_of(roots.folders.begin(), roots.folders.end(),
-                   [&](const fs::path& root) { return lies_in(target, root); }))
+  if (std::ranges::none_of(roots.folders,
+                           [&](const fs::path& root) { return lies_in(target, root); }))
     return fmt::format(
         "{} leads out of the scenario's {}; only files in it or below it can be {}, or below "
         "--root DIR",

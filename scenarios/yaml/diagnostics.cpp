@@ -20,8 +20,7 @@ bool is_plain(std::string_view text, std::string_view extra) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            extra.find(c) != std::string_view::npos;
   };
-  return !text.empty() && text.size() <= longest_quote &&
-         std::all_of(text.begin(), text.end(), plain);
+  return !text.empty() && text.size() <= longest_quote && std::ranges::all_of(text, plain);
 }
 
 std::string join_lines(const std::vector<Diagnostic>& diagnostics) {
@@ -66,7 +65,7 @@ std::vector<Diagnostic> Diagnostics::sorted() const {
   std::map<std::string, std::size_t> file_order;
   for (const Diagnostic& item : items_) file_order.emplace(item.file, file_order.size());
   std::vector<Diagnostic> result = items_;
-  std::stable_sort(result.begin(), result.end(), [&](const Diagnostic& a, const Diagnostic& b) {
+  std::ranges::stable_sort(result, [&](const Diagnostic& a, const Diagnostic& b) {
     return std::tuple(file_order.at(a.file), a.line, a.column) <
            std::tuple(file_order.at(b.file), b.line, b.column);
   });

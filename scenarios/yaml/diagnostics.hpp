@@ -3,11 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "scenarios/yaml/scenario_error.hpp"
 
 namespace foretrain {
 
@@ -19,6 +18,28 @@ struct Mark {
 
   /// `file:line`, the form that resolved values are attributed with.
   [[nodiscard]] std::string origin() const;
+};
+
+/// One thing wrong in a user's file or flag.
+struct Diagnostic {
+  std::string file;     ///< as the user named it; "--set" for overrides
+  int line = 0;         ///< from 1; 0: no place
+  int column = 0;       ///< from 1
+  std::string path;     ///< dotted key path; empty for the whole file
+  std::string message;  ///< what is wrong and what would be right
+
+  /// `file:line:col: key.path: message`
+  [[nodiscard]] std::string text() const;
+};
+
+/// All errors of a scenario at once. what() holds one line each.
+class ScenarioError : public std::runtime_error {
+ public:
+  explicit ScenarioError(std::vector<Diagnostic> diagnostics);
+  [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
 };
 
 /// Collects every error of one load. Keeps the first `capacity` and then says that there are more:

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -58,9 +59,9 @@ bool names_other_chip(std::string_view text, std::string_view candidate) {
   const auto wanted = chips_in(text);
   const auto has = chips_in(candidate);
   if (wanted.empty() || has.empty()) return false;
-  return std::none_of(wanted.begin(), wanted.end(), [&](std::string_view chip) {
-    return std::any_of(has.begin(), has.end(),
-                       [&](std::string_view other) { return may_be_one_chip(chip, other); });
+  return std::ranges::none_of(wanted, [&](std::string_view chip) {
+    return std::ranges::any_of(
+        has, [&](std::string_view other) { return may_be_one_chip(chip, other); });
   });
 }
 
@@ -75,9 +76,8 @@ std::vector<std::string> names_with_chip(std::string_view text,
   for (const std::string& candidate : candidates) {
     const std::string name = folded(candidate);
     const auto chips = chips_in(name);
-    const bool same = std::any_of(asked.begin(), asked.end(), [&](std::string_view chip) {
-      return std::find(chips.begin(), chips.end(), chip) != chips.end();
-    });
+    const bool same =
+        std::ranges::any_of(asked, [&](std::string_view chip) { return contains(chips, chip); });
     if (same && found.size() < most_names) found.push_back(in_quotes(candidate));
   }
   return found;

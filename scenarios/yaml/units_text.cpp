@@ -11,7 +11,6 @@
 
 #include "models/base/require.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "scenarios/yaml/unit_words.hpp"
 
 namespace foretrain {
 namespace {

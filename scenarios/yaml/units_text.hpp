@@ -37,6 +37,11 @@ struct Unit {
 
 /// Legal units of a dimension, smallest first. For `count` the empty unit is legal too.
 [[nodiscard]] std::span<const Unit> units_of(Dimension dimension);
+/// Units that are read beside units_of() and never written: of time, weeks, months of 30 days,
+/// years of 365 days, and spelled-out names ("days").
+[[nodiscard]] std::span<const Unit> words_of(Dimension dimension);
+/// The unit of that name, in units_of() or words_of(); null when there is none.
+[[nodiscard]] const Unit* find_unit(std::string_view name, Dimension dimension);
 /// "B, kB, MB, ..." for messages.
 [[nodiscard]] std::string unit_list(Dimension dimension);
 /// What to call it in a message: "size", "bandwidth", "time", ...

@@ -9,7 +9,6 @@
 
 #include "models/base/require.hpp"
 #include "sim/collectives/internal/collective_flows.hpp"
-#include "sim/collectives/internal/collective_steps.hpp"
 
 namespace foretrain {
 namespace {
@@ -108,7 +107,7 @@ void Player::link_up() {
       if (found != last_blocking.end()) before.push_back(found->second);
       if (call.blocking) last_blocking[gpu] = id;
     }
-    std::sort(before.begin(), before.end());
+    std::ranges::sort(before);
     before.erase(std::unique(before.begin(), before.end()), before.end());
     for (const std::size_t earlier : before) {
       FORETRAIN_REQUIRE(earlier < id);

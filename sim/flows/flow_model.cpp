@@ -152,8 +152,7 @@ void FlowModel::advance(Seconds time) {
 }
 
 std::vector<std::uint64_t> FlowModel::collect() {
-  std::sort(ended_.begin(), ended_.end(),
-            [](const Ended& a, const Ended& b) { return a.number < b.number; });
+  std::ranges::sort(ended_, [](const Ended& a, const Ended& b) { return a.number < b.number; });
   std::vector<std::uint64_t> tags;
   tags.reserve(ended_.size());
   for (const Ended& ended : ended_) tags.push_back(ended.tag);

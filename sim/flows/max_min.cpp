@@ -143,7 +143,7 @@ void MaxMin::forget(std::uint32_t link) {
   loads_[link].critical = false;
   for_each_flow(link, [&](std::uint32_t flow, std::uint32_t use) {
     std::vector<std::uint32_t>& uses = flows_[flow].critical;
-    *std::find(uses.begin(), uses.end(), use) = uses.back();
+    *std::ranges::find(uses, use) = uses.back();
     uses.pop_back();
   });
 }

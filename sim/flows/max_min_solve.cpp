@@ -146,7 +146,7 @@ void MaxMin::fill() {
     return flows_[flow].alone / flows_[flow].weight;
   };
   order_ = flows_found_;
-  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
     return limit(a) != limit(b) ? limit(a) < limit(b) : a < b;
   });
   std::size_t next = 0;

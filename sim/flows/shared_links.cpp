@@ -19,8 +19,8 @@ std::vector<double> most_asked(const std::vector<LinkDemand>& demands,
                                const std::vector<double>& capacity) {
   std::vector<std::size_t> order(demands.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return demands[a].key < demands[b].key; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return demands[a].key < demands[b].key; });
   struct OfKey {
     std::uint64_t key = ~0ULL;
     double most = 0.0;
@@ -104,7 +104,7 @@ std::vector<std::size_t> telling(const Users& users) {
     const auto same = [&](std::size_t other) {
       return users.of(other).size() == users.of(i).size();
     };
-    if (std::any_of(alike.begin(), alike.end(), [&](std::size_t other) {
+    if (std::ranges::any_of(alike, [&](std::size_t other) {
           return same(other) && covers(users.of(other), users.of(i));
         }))
       continue;

@@ -29,6 +29,34 @@ bool holds_at(const QueueBlock& block, double time) {
 
 }  // namespace
 
+/// A job that follows another one is submitted when that has ended, and waits from then on.
+bool QueueEngine::waits_for_another(std::size_t job_class, const DrawnJob& drawn) {
+  if (!drawn.after) return false;
+  const double from = ended_at_[job_class][*drawn.after] + drawn.think;
+  if (from <= now_) return false;
+  if (std::isfinite(from))
+    release_at(from, job_class, drawn);
+  else
+    followers_[{job_class, *drawn.after}].push_back(drawn);
+  return true;
+}
+
+void QueueEngine::release_at(double time, std::size_t job_class, const DrawnJob& drawn) {
+  push(time, QueueEventKind::release, static_cast<std::uint32_t>(released_.size()));
+  released_.emplace_back(job_class, drawn);
+}
+
+void QueueEngine::let_followers_go(const QueueJob& ended, double end) {
+  const auto job_class = static_cast<std::size_t>(ended.job_class);
+  if (ended_at_[job_class].empty()) return;
+  ended_at_[job_class][ended.place] = end;
+  const auto found = followers_.find({job_class, ended.place});
+  if (found == followers_.end()) return;
+  for (const DrawnJob& follower : found->second)
+    release_at(end + follower.think, job_class, follower);
+  followers_.erase(found);
+}
+
 /// Hosts that running jobs still have at `time` by their limits; of one team, or of all (-1).
 int QueueEngine::used_at(double time, int team) const {
   int used = 0;
@@ -67,7 +95,7 @@ bool QueueEngine::blocks_let(const QueueJob& waiting) const {
   for (const QueueBlock& block : model_.blocks)
     for (const double start : starts_within(block, until)) times.push_back(start);
   const int up = pool_.free() + state_.allocated;
-  return std::all_of(times.begin(), times.end(), [&](double time) {
+  return std::ranges::all_of(times, [&](double time) {
     int claimed = 0;
     for (const QueueBlock& block : model_.blocks)
       if (holds_at(block, time) && block.team != class_of(waiting).team)

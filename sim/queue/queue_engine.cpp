@@ -49,8 +49,8 @@ QueueEngine::QueueEngine(const QueueModel& model, const QueueRunOptions& options
   for (std::size_t i = 0; i < model.classes.size(); ++i) {
     streams_.emplace_back(model.classes[i], seed_of(model, options.replication, i + 1), from);
     const auto& listed = model.classes[i].arrivals.listed;
-    const bool follow = std::any_of(listed.begin(), listed.end(),
-                                    [](const ListedJob& job) { return job.after.has_value(); });
+    const bool follow =
+        std::ranges::any_of(listed, [](const ListedJob& job) { return job.after.has_value(); });
     ended_at_.emplace_back(follow ? listed.size() : 0, std::numeric_limits<double>::infinity());
     push_arrival(i);
   }

@@ -127,7 +127,7 @@ bool QueueEngine::preempt_for(const QueueJob& wanting) {
     const QueueClass& jobs = class_of(jobs_[entry.second]);
     if (jobs.preemptible && jobs.priority < priority) victims.push_back(entry.second);
   }
-  std::sort(victims.begin(), victims.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::ranges::sort(victims, [this](std::uint32_t a, std::uint32_t b) {
     const double first = class_of(jobs_[a]).priority;
     const double second = class_of(jobs_[b]).priority;
     if (first != second) return first < second;

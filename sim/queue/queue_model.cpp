@@ -2,10 +2,63 @@
 #include "sim/queue/queue_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace foretrain {
 namespace {
+
+double by_submission(const OrderedJob& job, const QueuePolicy& /*policy*/) {
+  return job.submit.value();
+}
+
+/// Priority grows alike for all that wait, so that the order of two jobs never changes.
+double by_priority(const OrderedJob& job, const QueuePolicy& policy) {
+  return policy.points_per_second * job.submit.value() - job.priority;
+}
+
+double by_limit(const OrderedJob& job, const QueuePolicy& /*policy*/) { return job.limit.value(); }
+
+double smallest_first(const OrderedJob& job, const QueuePolicy& /*policy*/) { return job.hosts; }
+
+double largest_first(const OrderedJob& job, const QueuePolicy& /*policy*/) { return -job.hosts; }
+
+constexpr auto orders = std::to_array<QueueOrder>({
+    {"fifo", "First come, first served.", by_submission},
+    {"priority", "Highest priority first, grown by waiting (`aging`).", by_priority},
+    {"fair-share",
+     "Jobs of the team with the least decayed usage over its share first (Slurm's Fair Tree of one "
+     "level), in a team by priority.",
+     by_priority, true},
+    {"shortest", "Shortest time limit first.", by_limit},
+    {"smallest", "Fewest hosts first.", smallest_first},
+    {"largest", "Most hosts first.", largest_first},
+});
+
+constexpr auto kinds_of_backfill = std::to_array<Backfill>({
+    {"none", "Nothing behind the first job that must wait starts.", 0},
+    {"easy",
+     "Jobs behind the first that must wait start where they do not delay it (Lifka, JSSPP 1995).",
+     1},
+    {"conservative",
+     "Jobs start where they delay none before them (Mu'alem and Feitelson, IEEE TPDS 12(6), 2001).",
+     std::numeric_limits<int>::max()},
+});
+
+int all_free(const MoldingState& state) { return state.free; }
+
+int even_share(const MoldingState& state) { return state.free / state.waiting_jobs; }
+
+int no_more(const MoldingState& /*state*/) { return 0; }
+
+constexpr auto kinds_of_molding = std::to_array<MoldingRule>({
+    {"widest", "The most hosts that are free.", all_free},
+    {"share",
+     "The free hosts shared evenly among the jobs that wait (equal partitions: Rosti et al., "
+     "Performance Evaluation 19, 1994).",
+     even_share},
+    {"narrowest", "Always the fewest.", no_more},
+});
 
 constexpr double relaxation_times = 4.0;
 /// The lead-in is no longer than so many horizons.
@@ -42,6 +95,28 @@ double hosts_wanted(const QueueModel& model, const QueueClass& jobs) {
 
 }  // namespace
 
+std::span<const QueueOrder> queue_orders() { return orders; }
+std::span<const Backfill> backfills() { return kinds_of_backfill; }
+std::span<const MoldingRule> molding_rules() { return kinds_of_molding; }
+
+const QueueOrder* find_order(std::string_view name) {
+  for (const QueueOrder& order : orders)
+    if (order.name == name) return &order;
+  return nullptr;
+}
+
+const MoldingRule* find_molding(std::string_view name) {
+  for (const MoldingRule& rule : kinds_of_molding)
+    if (rule.name == name) return &rule;
+  return nullptr;
+}
+
+const Backfill* find_backfill(std::string_view name) {
+  for (const Backfill& backfill : kinds_of_backfill)
+    if (backfill.name == name) return &backfill;
+  return nullptr;
+}
+
 double QueueClass::mean_hosts() const {
   double sum = 0.0;
   double weights = 0.0;
@@ -60,8 +135,8 @@ int QueueClass::most_hosts() const {
 }
 
 bool has_moldable(const QueueModel& model) {
-  return std::any_of(model.classes.begin(), model.classes.end(),
-                     [](const QueueClass& jobs) { return !jobs.moldable.empty(); });
+  return std::ranges::any_of(model.classes,
+                             [](const QueueClass& jobs) { return !jobs.moldable.empty(); });
 }
 
 double offered_load(const QueueModel& model) {
@@ -71,9 +146,9 @@ double offered_load(const QueueModel& model) {
 }
 
 bool has_steady_state(const QueueModel& model) {
-  const bool all_burst = model.burst_after.has_value() &&
-                         std::all_of(model.classes.begin(), model.classes.end(),
-                                     [](const QueueClass& jobs) { return jobs.bursts; });
+  const bool all_burst =
+      model.burst_after.has_value() &&
+      std::ranges::all_of(model.classes, [](const QueueClass& jobs) { return jobs.bursts; });
   return all_burst || offered_load(model) < 1.0;
 }
 
@@ -103,11 +178,11 @@ Seconds lead_in(const QueueModel& model) {
 
 bool is_deterministic(const QueueModel& model) {
   if (model.failures.every > Seconds{}) return false;
-  return std::all_of(model.classes.begin(), model.classes.end(), [](const QueueClass& jobs) {
+  return std::ranges::all_of(model.classes, [](const QueueClass& jobs) {
     const auto& listed = jobs.arrivals.listed;
-    const bool known = !listed.empty() &&
-                       std::all_of(listed.begin(), listed.end(),
-                                   [](const ListedJob& job) { return job.duration && job.hosts; });
+    const bool known = !listed.empty() && std::ranges::all_of(listed, [](const ListedJob& job) {
+      return job.duration && job.hosts;
+    });
     return known || (!jobs.arrivals.is_poisson() && jobs.sizes.size() == 1 &&
                      jobs.duration.kind == DurationKind::fixed);
   });

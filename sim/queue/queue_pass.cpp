@@ -70,7 +70,7 @@ void QueueEngine::make_reservations() {
 /// unless one comes before the last of those.
 void QueueEngine::look_at_arrivals() {
   const bool all = model_.policy.order->by_team || !held_back_ || model_.policy.preempt ||
-                   std::any_of(arrived_.begin(), arrived_.end(), [this](std::uint32_t slot) {
+                   std::ranges::any_of(arrived_, [this](std::uint32_t slot) {
                      return WaitingKey{jobs_[slot].key, jobs_[slot].number, slot} < last_waiting_;
                    });
   if (all) {
@@ -153,7 +153,7 @@ void QueueEngine::build_profile() {
 /// Teams by usage over share, then by hosts in use over share.
 void QueueEngine::rank_teams() {
   if (!model_.policy.order->by_team) return;
-  std::stable_sort(team_order_.begin(), team_order_.end(), [this](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(team_order_, [this](std::size_t a, std::size_t b) {
     const double share_a = model_.teams[a].share;
     const double share_b = model_.teams[b].share;
     const double used_a = usage_[a] / share_a;

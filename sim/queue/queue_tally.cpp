@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/queue/internal/queue_tally.hpp"
+#include "sim/queue/internal/queue_engine.hpp"
 
 #include <algorithm>
 

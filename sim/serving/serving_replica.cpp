@@ -232,7 +232,7 @@ void ServingReplica::preempt(std::uint32_t slot) {
 void ServingReplica::release(std::uint32_t slot) {
   LiveRequest& request = at(slot);
   if (request.decodes) end_decoding(request);
-  const auto found = std::find(prefilling_.begin(), prefilling_.end(), slot);
+  const auto found = std::ranges::find(prefilling_, slot);
   if (found != prefilling_.end()) prefilling_.erase(found);
   free_ += request.blocks;
   request.blocks = 0;
@@ -257,7 +257,7 @@ void ServingReplica::end_decoding(LiveRequest& request) {
   if (request.joined_step < step_)
     request.last_token = last_decode_;
   else
-    joined_at_.erase(std::find(joined_at_.begin(), joined_at_.end(), request.last_token));
+    joined_at_.erase(std::ranges::find(joined_at_, request.last_token));
   context_ -= context_of(request);
   if (--decoding_ == 0) context_ = 0.0;
   request.decodes = false;
@@ -355,7 +355,7 @@ void ServingReplica::finish_chunks(double now, StepOutcome& outcome, GapHistogra
     request.in_cache += chunk.tokens;
     prefilled_ += chunk.tokens;
     if (request.in_cache < request.prefill_target) continue;
-    prefilling_.erase(std::find(prefilling_.begin(), prefilling_.end(), chunk.slot));
+    prefilling_.erase(std::ranges::find(prefilling_, chunk.slot));
     if (request.generated > 0 && gaps != nullptr) gaps->add(now - request.last_token, 1.0);
     ++request.generated;
     outcome.tokens += 1.0;

@@ -113,9 +113,9 @@ std::optional<Infeasible> refuse_disturbances(const Fabric& fabric, const Simula
 }
 
 bool disturbs_network(const Simulation& simulation) {
-  return std::any_of(
-      simulation.disturbances.begin(), simulation.disturbances.end(),
-      [](const Disturbance& what) { return what.kind != DisturbanceKind::straggler; });
+  return std::ranges::any_of(simulation.disturbances, [](const Disturbance& what) {
+    return what.kind != DisturbanceKind::straggler;
+  });
 }
 
 NetworkDisturbances::NetworkDisturbances(const Fabric& fabric, const Simulation& simulation,
@@ -251,7 +251,7 @@ void NetworkDisturbances::stop_streams(Switch& one, FlowSimulation& simulation) 
 }
 
 void NetworkDisturbances::change_routes(FlowSimulation& simulation) {
-  const bool whole = std::none_of(down_.begin(), down_.end(), [](bool lost) { return lost; });
+  const bool whole = std::ranges::none_of(down_, [](bool lost) { return lost; });
   traffic_.set_down(whole ? nullptr : &down_);
   for (Switch& one : switches_) {
     if (!one.on) continue;

@@ -9,7 +9,6 @@
 #include "models/step/task_graph.hpp"
 #include "sim/flows/flow_network.hpp"
 #include "sim/flows/flow_simulation.hpp"
-#include "sim/flows/traffic.hpp"
 
 namespace foretrain {
 

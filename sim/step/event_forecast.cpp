@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "models/forecast/forecast.hpp"
+#include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
 
 namespace foretrain {

@@ -184,7 +184,7 @@ std::vector<LinkId> busiest_of_kinds(const EventRun& run, const Fabric& fabric) 
   }
   std::vector<LinkId> links;
   for (const auto& [kind, link] : busiest) links.push_back(link);
-  std::stable_sort(links.begin(), links.end(), [&](LinkId a, LinkId b) { return use(a) > use(b); });
+  std::ranges::stable_sort(links, [&](LinkId a, LinkId b) { return use(a) > use(b); });
   return links;
 }
 
@@ -196,9 +196,9 @@ void explain_links(const StepTraffic& traffic, const PlacedJob& placed, const Ev
     ExplainedLink explained{link, traffic.crossing(link)};
     for (LinkExchange& inside : inside_on(placed, run.graph, link))
       explained.exchanges.push_back(std::move(inside));
-    std::stable_sort(
-        explained.exchanges.begin(), explained.exchanges.end(),
-        [](const LinkExchange& a, const LinkExchange& b) { return a.bytes > b.bytes; });
+    std::ranges::stable_sort(explained.exchanges, [](const LinkExchange& a, const LinkExchange& b) {
+      return a.bytes > b.bytes;
+    });
     run.explained.push_back(std::move(explained));
   }
 }

@@ -173,7 +173,7 @@ void GraphPlayer::network_changes() {
     forget_known();
     std::vector<Id> leaders;  // in an order that does not depend on the map
     for (const auto& [leader, running] : running_) leaders.push_back(leader);
-    std::sort(leaders.begin(), leaders.end());
+    std::ranges::sort(leaders);
     for (const Id leader : leaders) reroute(leader, running_[leader]);
   }
   await_network();

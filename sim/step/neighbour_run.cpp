@@ -163,7 +163,7 @@ NeighbourRun play(const Sides& sides, const Fabric& fabric, const NeighbourOptio
   find_shared(sides, fabric, run);
   for (int phase = 0; phase < options.phases; ++phase)
     play_phase(sides, (phase + 0.5) / options.phases * run.jobs[1].alone, options.steps, run);
-  for (BesideSteps& job : run.jobs) std::sort(job.steps.begin(), job.steps.end());
+  for (BesideSteps& job : run.jobs) std::ranges::sort(job.steps);
   return run;
 }
 
@@ -176,7 +176,7 @@ std::variant<std::array<std::vector<int>, 2>, Infeasible> place(
     const Simulation& simulation = jobs[i]->simulation;
     std::vector<int> occupied = simulation.occupied;
     occupied.insert(occupied.end(), taken.begin(), taken.end());
-    std::sort(occupied.begin(), occupied.end());
+    std::ranges::sort(occupied);
     occupied.erase(std::unique(occupied.begin(), occupied.end()), occupied.end());
     auto placed =
         place_ranks(fabric, {jobs[i]->parallel.gpus(), simulation.placement, simulation.seed,

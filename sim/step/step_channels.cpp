@@ -11,7 +11,7 @@
 
 #include "models/base/require.hpp"
 #include "models/step/step_exchanges.hpp"
-#include "sim/flows/traffic.hpp"
+#include "sim/flows/flow_network.hpp"
 
 namespace foretrain {
 namespace {

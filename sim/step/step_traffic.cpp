@@ -167,7 +167,7 @@ void StepTraffic::choose_replicas() {
     std::iota(replicas_.begin(), replicas_.end(), 0);
     return;
   }
-  const auto least = std::min_element(crowded_.begin(), crowded_.end());
+  const auto least = std::ranges::min_element(crowded_);
   const auto most = std::max_element(crowded_.rbegin(), crowded_.rend());
   replicas_ = {static_cast<int>(least - crowded_.begin()),
                static_cast<int>(crowded_.rend() - most - 1)};
@@ -396,8 +396,7 @@ void StepTraffic::play_back(
     changes.push_back({ran_[i].begin, i, 1.0});
     changes.push_back({ran_[i].end, i, -1.0});
   }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.at < b.at; });
+  std::ranges::stable_sort(changes, [](const Change& a, const Change& b) { return a.at < b.at; });
   std::vector<double> use(capacity_.size());
   auto next = changes.begin();
   for (int frame = 0; frame < frames; ++frame) {

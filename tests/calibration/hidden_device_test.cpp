@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/collective_band.hpp"
+#include "models/collectives/price.hpp"
 #include "models/kernels/kernel_band.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "tests/calibration/measured_records.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/records/nearest_stack.hpp"
+#include "calibration/records/run_source.hpp"
 
 #include <catch2/catch.hpp>
 

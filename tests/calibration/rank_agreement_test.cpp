@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/records/rank_agreement.hpp"
+#include "calibration/records/record_check.hpp"
 
 #include <catch2/catch.hpp>
 

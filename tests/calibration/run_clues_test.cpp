@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "calibration/training_logs/log_record.hpp"
 #include "calibration/training_logs/read_training_log.hpp"
-#include "calibration/training_logs/run_stack.hpp"
 
 namespace foretrain {
 namespace {

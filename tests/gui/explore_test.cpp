@@ -13,7 +13,7 @@
 
 #include "gui/panes/command_palette.hpp"
 #include "gui/panes/compare_pane.hpp"
-#include "gui/panes/history_model.hpp"
+#include "gui/panes/history_strip.hpp"
 #include "gui/process/document.hpp"
 #include "gui/process/reproduce.hpp"
 #include "gui/window/main_window.hpp"

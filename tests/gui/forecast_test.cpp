@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "gui/panes/advice.hpp"
+#include "gui/panes/advice_pane.hpp"
 #include "gui/panes/headlines.hpp"
 #include "gui/process/forecaster.hpp"
 #include "planner/edit/yaml_edit.hpp"

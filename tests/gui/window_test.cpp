@@ -18,12 +18,11 @@
 
 #include "gui/panes/card_row.hpp"
 #include "gui/panes/compare_pane.hpp"
-#include "gui/panes/history_model.hpp"
+#include "gui/panes/history_strip.hpp"
 #include "gui/panes/notice_bar.hpp"
 #include "gui/panes/own_gpus_dialog.hpp"
 #include "gui/panes/tour.hpp"
 #include "gui/process/document.hpp"
-#include "gui/process/dropped_file.hpp"
 #include "gui/views/chart_view.hpp"
 #include "gui/window/main_window.hpp"
 #include "tests/gui/gui_fixture.hpp"

@@ -15,8 +15,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "calibration/harness/common/secret.hpp"
-
 namespace foretrain::harness {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/toml_nesting.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 

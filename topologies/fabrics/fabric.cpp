@@ -26,7 +26,7 @@ int most_lanes(const HostShape& host) {
     lanes[index(pair.first)] += pair.lanes;
     lanes[index(pair.second)] += pair.lanes;
   }
-  return *std::max_element(lanes.begin(), lanes.end());
+  return *std::ranges::max_element(lanes);
 }
 
 /// Every two GPUs are joined directly or through one other GPU: what routing knows to use.

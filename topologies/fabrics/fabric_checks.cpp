@@ -115,8 +115,7 @@ std::optional<BytesPerSecond> dragonfly_bisection(const Fabric& fabric,
 std::optional<BytesPerSecond> torus_bisection(const Fabric& fabric, const TorusShape& shape) {
   // Hosts are numbered along the first dimension, so that halves of them split the last one.
   const int last = shape.size.back();
-  if (last % 2 != 0 || last < *std::max_element(shape.size.begin(), shape.size.end()))
-    return std::nullopt;
+  if (last % 2 != 0 || last < *std::ranges::max_element(shape.size)) return std::nullopt;
   const double cables = 2.0 * fabric.spec.hosts / last;
   return min(cables * shape.channel, from_half_of_hosts(fabric));
 }
@@ -223,13 +222,13 @@ std::vector<NodeId> single_points_of_failure(const Fabric& fabric, const LinkSet
     const auto node = static_cast<NodeId>(point);
     if (fabric.kind_of(node) != NodeKind::gpu) result.push_back(node);
   }
-  std::sort(result.begin(), result.end());
+  std::ranges::sort(result);
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
 int ports_used(const Fabric& fabric, NodeId node) {
-  return static_cast<int>(std::count(fabric.from.begin(), fabric.from.end(), node));
+  return static_cast<int>(std::ranges::count(fabric.from, node));
 }
 
 }  // namespace foretrain

@@ -61,7 +61,7 @@ std::vector<Segment> dealt_over_leaves(const Fabric& fabric, std::vector<Segment
     const int leaf = leaf_group(fabric, segment.front());
     seats.push_back({seen[leaf]++, leaf, std::move(segment)});
   }
-  std::stable_sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) {
+  std::ranges::stable_sort(seats, [](const Seat& a, const Seat& b) {
     return a.round != b.round ? a.round < b.round : a.leaf < b.leaf;
   });
   std::vector<Segment> order;

@@ -99,7 +99,7 @@ bool measure(const SwitchCables& cables, SwitchGraph& graph) {
   std::vector<int> hops(index(graph.switches));
   std::vector<boost::default_color_type> colors(hops.size());
   for (const int target : graph.with_nics) {
-    std::fill(hops.begin(), hops.end(), -1);
+    std::ranges::fill(hops, -1);
     hops[index(target)] = 0;
     boost::breadth_first_search(cables, index(target),
                                 boost::color_map(colors.data())
@@ -207,12 +207,11 @@ double busiest_cable(const SwitchGraph& graph, const IrregularShape& shape, int 
   for (std::size_t row = 0; row < graph.with_nics.size(); ++row) {
     const int target = graph.with_nics[row];
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return graph.hops_to(target, a) > graph.hops_to(target, b);
-    });
+    std::ranges::stable_sort(
+        order, [&](int a, int b) { return graph.hops_to(target, a) > graph.hops_to(target, b); });
     add_loads(graph, counts, row, order, load);
   }
-  return load.empty() ? 0.0 : *std::max_element(load.begin(), load.end());
+  return load.empty() ? 0.0 : *std::ranges::max_element(load);
 }
 
 int hosts_below_same_switches(const IrregularShape& shape, int nics_per_host) {

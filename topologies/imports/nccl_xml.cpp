@@ -203,9 +203,8 @@ class NcclReader {
     else
       found.nic.technology = found.direct ? NicTechnology::unknown : NicTechnology::socket;
     // NCCL lists a NIC without a place in the PCIe tree under every CPU.
-    const bool known = std::any_of(nics_.begin(), nics_.end(), [&](const XmlNic& other) {
-      return other.nic.name == found.nic.name;
-    });
+    const bool known = std::ranges::any_of(
+        nics_, [&](const XmlNic& other) { return other.nic.name == found.nic.name; });
     if (known) return;
     nics_.push_back(std::move(found));
     nic_parents_.push_back(std::string_view(pci.name()) == "pci" ? pci.parent() : pugi::xml_node{});
@@ -222,9 +221,9 @@ class NcclReader {
 
   void choose_nics() {
     for (std::size_t i = 0; i < nics_.size(); ++i)
-      nics_[i].near_gpu = std::any_of(
-          gpu_parents_.begin(), gpu_parents_.end(),
-          [&](const pugi::xml_node& gpu) { return shares_switch(nic_parents_[i], gpu); });
+      nics_[i].near_gpu = std::ranges::any_of(gpu_parents_, [&](const pugi::xml_node& gpu) {
+        return shares_switch(nic_parents_[i], gpu);
+      });
     drop_nics([](const XmlNic& nic) { return nic.direct; },
               "cannot reach GPU memory, as others can");
     drop_nics([](const XmlNic& nic) { return nic.near_gpu; },
@@ -248,15 +247,14 @@ class NcclReader {
   /// Keeps the NICs that have the property, if any has.
   template <class Keep>
   void drop_nics(Keep keep, const std::string& reason) {
-    if (std::none_of(nics_.begin(), nics_.end(), keep)) return;
+    if (std::ranges::none_of(nics_, keep)) return;
     for (const XmlNic& nic : nics_)
       if (!keep(nic)) notes_.ignored.push_back(nic.nic.name + " (" + reason + ")");
     std::erase_if(nics_, [&](const XmlNic& nic) { return !keep(nic); });
   }
 
   void check_gpus_alike() {
-    std::sort(gpus_.begin(), gpus_.end(),
-              [](const XmlGpu& a, const XmlGpu& b) { return a.dev < b.dev; });
+    std::ranges::sort(gpus_, [](const XmlGpu& a, const XmlGpu& b) { return a.dev < b.dev; });
     const XmlGpu& first = gpus_.front();
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const XmlGpu& gpu = gpus_[i];
@@ -286,8 +284,8 @@ class NcclReader {
     for (std::size_t i = 0; i < gpus_.size(); ++i)
       for (const auto& to : gpus_[i].peers) {
         const std::string& bus = to.first;
-        const auto peer = std::find_if(gpus_.begin(), gpus_.end(),
-                                       [&](const XmlGpu& other) { return other.bus == bus; });
+        const auto peer =
+            std::ranges::find_if(gpus_, [&](const XmlGpu& other) { return other.bus == bus; });
         if (peer == gpus_.end()) {
           ignored_.insert("NVLink to " + quoted(bus) + ", a GPU that the file does not have");
           continue;

@@ -114,7 +114,7 @@ NetworkBuilder::Plug NetworkBuilder::plug_of(const Node& adapter, int number) {
 }
 
 void NetworkBuilder::add_plugs(std::vector<Plug>& plugs, NetworkDescription& result) {
-  std::stable_sort(plugs.begin(), plugs.end(), [](const Plug& a, const Plug& b) {
+  std::ranges::stable_sort(plugs, [](const Plug& a, const Plug& b) {
     return std::pair{a.host, natural(a.device)} < std::pair{b.host, natural(b.device)};
   });
   for (const Plug& plug : plugs) {

@@ -46,8 +46,7 @@ struct Matrix {
 
 bool is_header(const std::vector<std::string_view>& cells) {
   return !cells.empty() && cells.front() == "GPU0" &&
-         std::none_of(cells.begin(), cells.end(),
-                      [](std::string_view cell) { return cell == "X"; });
+         std::ranges::none_of(cells, [](std::string_view cell) { return cell == "X"; });
 }
 
 bool is_nic_column(std::string_view word) {
@@ -167,8 +166,8 @@ std::vector<FoundNic> gpu_nics(const Matrix& matrix, ImportNotes& notes) {
   std::vector<FoundNic> far;
   for (int nic = 0; nic < matrix.nics; ++nic) {
     const auto index = static_cast<std::size_t>(nic);
-    const bool close = std::any_of(matrix.to_nic.begin(), matrix.to_nic.end(),
-                                   [&](const auto& row) { return behind_same_switch(row[index]); });
+    const bool close = std::ranges::any_of(
+        matrix.to_nic, [&](const auto& row) { return behind_same_switch(row[index]); });
     (close ? near : far).push_back({matrix.nic_names[index], 0.0, NicTechnology::unknown});
   }
   if (near.empty()) return far;
@@ -217,7 +216,7 @@ HostDescription import_nvidia_smi(std::string_view text, ImportNotes& notes) {
   judge_lanes(matrix.lanes, host);
   host.nics = gpu_nics(matrix, notes);
   if (!matrix.threads.empty()) {
-    host.cpu_threads = *std::max_element(matrix.threads.begin(), matrix.threads.end());
+    host.cpu_threads = *std::ranges::max_element(matrix.threads);
     notes.assumed.push_back("the highest CPU number of the affinities ends the host: " +
                             std::to_string(host.cpu_threads) + " hardware threads");
   }

@@ -206,7 +206,7 @@ class Recogniser {
     std::vector<std::vector<int>> leaves(network_.hosts.size());
     for (const HostCable& cable : network_.host_cables)
       if (planes_.taken[index(cable.host)]) leaves[index(cable.host)].push_back(cable.to);
-    for (auto& of_host : leaves) std::sort(of_host.begin(), of_host.end());
+    for (auto& of_host : leaves) std::ranges::sort(of_host);
     std::vector<std::vector<int>> chosen;
     for (auto& of_host : leaves)
       if (!of_host.empty()) chosen.push_back(std::move(of_host));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Eigen/Dense>
-
 #include <atomic>
 #include <cstddef>
 #include <optional>
@@ -10,11 +9,12 @@
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
-#include "calibration/fit/constant_reach.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/fit/fit_stop.hpp"
+#include "calibration/fit/fitted_value.hpp"
 #include "calibration/fit/fold_cache.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 #include "models/grid/stage_layout.hpp"
 
 namespace foretrain {
@@ -110,5 +110,12 @@ class FitProblem {
   std::vector<Row> rows_;
   ResidualPlanes planes_;
 };
+
+/// Bands and median errors of the stacks that the plan frees a constant of, over the rows with a
+/// weight: of a stack's dense runs; what experts add to the band is the same for all stacks
+/// (models/forecast/band.cpp). A stack with runs of experts alone gets theirs.
+[[nodiscard]] std::vector<FittedBand> stack_bands(const FitPlan& plan, const FitProblem& problem,
+                                                  const Eigen::VectorXd& weights,
+                                                  const std::vector<double>& seconds);
 
 }  // namespace foretrain

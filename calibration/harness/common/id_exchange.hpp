@@ -2,10 +2,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "calibration/harness/common/process_place.hpp"
 
 namespace foretrain::harness {
+
+/// HMAC with SHA-256 of `text` under `key`, in lower-case hex (RFC 2104).
+[[nodiscard]] std::string hmac_hex(std::string_view key, std::string_view text);
+
+/// Whether two texts are the same, in a time that does not tell where they differ.
+[[nodiscard]] bool same_secret(std::string_view a, std::string_view b);
+
+/// Sixteen random bytes of the system, in lower-case hex.
+[[nodiscard]] std::string nonce_hex();
 
 /// Hands a short message of rank 0 (NCCL's unique id) to every other rank over TCP: rank 0 listens
 /// at the place's address and port, the others connect until it does. Both sides prove that they

@@ -8,7 +8,7 @@
 namespace foretrain {
 
 /// Searching what sources say in words.
-[[nodiscard]] inline bool contains(const std::string& text, std::string_view part) {
+[[nodiscard]] inline bool has_part(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 

@@ -22,4 +22,12 @@ namespace foretrain {
 /// why runs of this kind vary.
 void warn_of_inputs(const Job& job, const StepForecast& step, std::vector<Warning>& warnings);
 
+/// Chunked scans and indexers, which nobody measured here: what of the step is in doubt, of all
+/// layers, as many to each stage. Adds a warning that says so.
+[[nodiscard]] double scan_uncertainty(const Job& job, const StepForecast& step,
+                                      std::vector<Warning>& warnings);
+/// A vision tower, of which no run was measured either: the same of its passes.
+[[nodiscard]] double tower_uncertainty(const Job& job, const StepForecast& step,
+                                       std::vector<Warning>& warnings);
+
 }  // namespace foretrain

@@ -20,10 +20,6 @@ void describe_convolution(double channels, double parameters, LayerDescription& 
 /// alone.
 void describe_gated_norm(double width, double parameters, LayerDescription& layer);
 
-/// The layout of `width` elements per token turned from sequence first to batch first, or back:
-/// where a micro-batch has several sequences.
-void describe_turn(double width, LayerDescription& layer);
-
 /// Norm, exchange and projection that a mixer starts with, and its saved output.
 struct MixerProjection {
   double columns = 0.0;  ///< of a rank

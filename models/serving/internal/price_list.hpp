@@ -8,12 +8,44 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/base/quantity.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/layer_description.hpp"
+#include "models/serving/deployment.hpp"
 #include "models/serving/forward_step.hpp"
-#include "models/serving/internal/step_exchange.hpp"
 
 namespace foretrain::serving_detail {
+
+/// What the engine's constants make of exchanges.
+struct ExchangeRates {
+  double start = 0.0;     ///< seconds: of a kernel that exchanges
+  double dispatch = 0.0;  ///< seconds: of a dispatch or a combine, by what the step holds
+  double share = 1.0;     ///< of the link rate
+};
+
+/// Time of an exchange by its bytes: the smallest of up to three straight lines.
+struct ExchangeLine {
+  struct Line {
+    double start = 0.0;       ///< seconds, whatever the engine
+    double starts = 0.0;      ///< times ExchangeRates::start
+    double dispatches = 0.0;  ///< times ExchangeRates::dispatch
+    double per_byte = 0.0;    ///< seconds
+    bool shared = false;      ///< per_byte is that of the link: over ExchangeRates::share
+  };
+  std::array<Line, 3> lines;
+  std::size_t count = 0;
+
+  void add(const Line& line) { lines[count++] = line; }
+  [[nodiscard]] Seconds time(double bytes, const ExchangeRates& rates) const;
+};
+
+/// How often a row leaves its rank for the ranks of its experts, over the links of dispatch_line():
+/// in expectation, experts chosen at random.
+struct DispatchCopies {
+  double prompts =
+      0.0;  ///< once to each other scale-up domain, or to each rank inside the only one
+  double decoded = 0.0;  ///< once to each rank; inside the row's own domain NVLink carries it
+};
 
 /// Rows that a kernel works on.
 enum class StepRows : std::uint8_t {

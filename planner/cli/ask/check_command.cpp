@@ -54,7 +54,7 @@ std::vector<std::string> scenario_files(const std::vector<std::string>& paths) {
       if (is_yaml(entry.path()) && entry.is_regular_file()) found.push_back(entry.path().string());
     if (found.empty())
       throw UsageError("check: there is no scenario (*.yaml) in " + in_quotes(path));
-    std::sort(found.begin(), found.end());
+    std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;
@@ -100,9 +100,9 @@ CheckedScenario check_file(const std::string& file, const CheckOptions& options,
 /// Agrees with what the forecast says now, and tells what is new about that.
 void update(CheckedScenario& checked) {
   if (!checked.errors.empty()) return;
-  const bool moved = std::any_of(
-      checked.violations.begin(), checked.violations.end(),
-      [](const Violation& violation) { return violation.kind == Violation::Kind::baseline; });
+  const bool moved = std::ranges::any_of(checked.violations, [](const Violation& violation) {
+    return violation.kind == Violation::Kind::baseline;
+  });
   if (checked.baseline && !moved) return;
   const fs::path path = baseline_path(checked.file);
   write_diagnostic((checked.baseline ? "updated " : "new ") + path.string());
@@ -153,7 +153,7 @@ int run_check(const CheckOptions& options) {
   int delivered = deliver_answer(options.output, {"check"}, [&] { return answer; });
   if (delivered == exit_ok && options.github) delivered = deliver(check_annotations(all));
   if (delivered != exit_ok) return delivered;
-  const auto any = [&](auto test) { return std::any_of(all.begin(), all.end(), test); };
+  const auto any = [&](auto test) { return std::ranges::any_of(all, test); };
   if (any([](const CheckedScenario& one) { return !one.errors.empty(); })) return exit_usage;
   return any([](const CheckedScenario& one) { return !one.pass(); }) ? int{exit_budget}
                                                                      : int{exit_ok};

@@ -50,8 +50,8 @@ CollectiveWish wish_of(const CollectiveOptions& options) {
   }
   if (!options.protocol.empty()) {
     std::string lower = options.protocol;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(lower, lower.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     wish.protocol = option_value<Protocol>("--protocol", lower);
   }
   return wish;
@@ -161,7 +161,8 @@ void add_machine_options(CLI::App& app, CollectiveOptions& options) {
          "packet over all cables of a leaf")
       ->type_name("NAME");
   app.add_option("--seed", options.seed, "Seed of the ECMP hash (default: 1)")->type_name("N");
-  app.add_option("--down", options.down, "What has failed, as in spine0, nic0.2, tray3; may be repeated")
+  app.add_option("--down", options.down,
+                 "What has failed, as in spine0, nic0.2, tray3; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }

@@ -10,7 +10,7 @@
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/scenario_sides.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/report_page.hpp"

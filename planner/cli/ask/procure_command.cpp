@@ -7,7 +7,7 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/room_options.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/usage_error.hpp"
 
@@ -41,7 +41,7 @@ std::vector<Scenario> scenarios_of(const std::vector<std::string>& files,
 void refuse_same_names(const std::vector<Scenario>& scenarios, const char* what) {
   std::vector<std::string> names;
   for (const Scenario& scenario : scenarios) names.push_back(scenario.job.name);
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end())
     throw UsageError(fmt::format("two {}s have the name {}; give each its own", what, *twice));
@@ -71,8 +71,8 @@ int run_procure(const ProcureCommandOptions& options) {
       deliver_answer(options.output, forms, [&] { return procure_answer(result); });
   if (delivered != exit_ok) return delivered;
   if (Interruption::noted()) return Interruption::exit_code();
-  const bool any = std::any_of(result.clusters.begin(), result.clusters.end(),
-                               [](const ProcureCluster& cluster) { return cluster.runs(); });
+  const bool any = std::ranges::any_of(
+      result.clusters, [](const ProcureCluster& cluster) { return cluster.runs(); });
   return any ? exit_ok : exit_infeasible;
 }
 

@@ -12,7 +12,7 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/plan_options.hpp"
-#include "planner/cli/scenario_sides.hpp"
+#include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/forecast/budget.hpp"
 #include "planner/page/compare.hpp"

@@ -6,7 +6,7 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/scene/scene.hpp"
-#include "planner/search/best_plan.hpp"
+#include "planner/search/search.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"

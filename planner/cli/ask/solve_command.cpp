@@ -7,14 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/room_options.hpp"
+#include "planner/cli/machine_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/search/best_plan.hpp"
+#include "planner/search/search.hpp"
 #include "planner/solve/solve.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
@@ -47,7 +48,7 @@ struct SolveCommandOptions {
 /// Options that only some questions know.
 void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
   const auto only_for = [&](const char* option, bool given, std::initializer_list<SolveFor> known) {
-    if (!given || std::find(known.begin(), known.end(), question) != known.end()) return;
+    if (!given || contains(known, question)) return;
     std::vector<std::string> names;
     for (const SolveFor one : known) names.emplace_back(name_of(one));
     throw UsageError(fmt::format("{} has no effect on {}: it is for {}", option, name_of(question),

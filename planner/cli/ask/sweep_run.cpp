@@ -14,6 +14,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/help/program_build.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
@@ -111,20 +112,16 @@ std::vector<std::string> settled_keys(const SweepOptions& options) {
   return keys;
 }
 
-bool among(const std::vector<std::string>& keys, std::string_view key) {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 /// Data ranks are what the machine has left once other degrees change, unless the user asks for a
 /// number of them.
 bool data_follows(const SweepOptions& options, const SweepGrid& grid) {
   const auto keys = grid.keys();
-  if (among(keys, "parallel.data") || among(keys, "parallel") ||
-      among(settled_keys(options), "parallel.data"))
+  if (contains(keys, "parallel.data") || contains(keys, "parallel") ||
+      contains(settled_keys(options), "parallel.data"))
     return false;
-  return among(keys, "cluster.hosts") || among(keys, "cluster.host") ||
-         among(keys, "parallel.tensor") || among(keys, "parallel.context") ||
-         among(keys, "parallel.pipeline");
+  return contains(keys, "cluster.hosts") || contains(keys, "cluster.host") ||
+         contains(keys, "parallel.tensor") || contains(keys, "parallel.context") ||
+         contains(keys, "parallel.pipeline");
 }
 
 /// Keys of the scenario's plan that the axes carry along, or leave out.

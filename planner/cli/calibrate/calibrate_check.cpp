@@ -4,7 +4,6 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/calibrate_commands.hpp"
 #include "planner/constants/measured_check.hpp"
-#include "planner/constants/profile_compare.hpp"
 #include "planner/text/shell_word.hpp"
 
 namespace foretrain {

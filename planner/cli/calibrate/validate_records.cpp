@@ -62,7 +62,7 @@ bool ValidateOptions::names_records() const {
 bool ValidateOptions::only_shipped() const {
   return measured.empty() && memory.file.empty() && runs.file.empty() && kernels.file.empty() &&
          collectives.file.empty() &&
-         std::all_of(vtrain.begin(), vtrain.end(), [](const auto& file) { return file.empty(); });
+         std::ranges::all_of(vtrain, [](const auto& file) { return file.empty(); });
 }
 
 ValidateRequest request_of(const ValidateOptions& options) {

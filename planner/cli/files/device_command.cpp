@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/questions.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
@@ -86,7 +86,7 @@ void read_options(DeviceOptions& options) {
 void check_device(const std::string& name, const LoadOptions& load) {
   std::vector<std::string> names;
   for (const CatalogEntry& entry : catalog_entries("devices", load)) names.push_back(entry.name);
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  if (contains(names, name)) return;
   throw UsageError("no catalog has the device " + in_quotes(name) +
                    " (foretrain show devices lists them)" + nearest_hint(name, names));
 }

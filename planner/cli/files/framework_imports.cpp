@@ -69,6 +69,24 @@ std::string import_json(const ImportedScenario& imported) {
   return json.dump(2) + "\n";
 }
 
+/// What was read, ignored and assumed, to standard error.
+void tell_import(const ImportedScenario& imported) {
+  const Job& job = imported.scenario.job;
+  write_diagnostic("stack    " + imported.notes.stack);
+  write_diagnostic(fmt::format("read     {} keys: {} parameters, {} GPUs",
+                               imported.notes.read.size(), parameters(job.model),
+                               job.cluster.gpus()));
+  write_diagnostic("ignored  (no effect on memory or time) " +
+                   joined_or_none(imported.notes.ignored));
+  if (!imported.notes.approximated.empty())
+    write_diagnostic("not modelled  (small effect) " + joined_or_none(imported.notes.approximated));
+  if (!imported.notes.unknown.empty())
+    write_diagnostic("left out  (not known here, may change memory or time) " +
+                     joined_or_none(imported.notes.unknown));
+  for (const std::string& sentence : imported.notes.assumed)
+    write_diagnostic("assumed  " + sentence);
+}
+
 int run_import(Framework framework, const CommandOptions& options) {
   const ImportedScenario imported = import_words(framework, options.words, options.framework);
   if (options.json) return deliver(import_json(imported), options.out, FileUse::to_edit);
@@ -191,6 +209,29 @@ void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
       ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
 }
 
+void add_framework_options(CLI::App& app, FrameworkOptions& options) {
+  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
+    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
+  };
+  app.add_option("--name", options.import.name, "Name of the scenario; by default the file's")
+      ->type_name("NAME");
+  add_machine_options(app, options.import);
+  app.add_option("--model", options.import.model,
+                 "Model from the catalog, where the source holds none")
+      ->type_name("MODEL");
+  app.add_option("--arguments", options.import.arguments,
+                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
+      ->type_name("ARGS");
+  repeated("--leave-out", options.import.left_out,
+           "Ignore this key of the source (may be repeated)")
+      ->type_name("KEY");
+  app.add_flag("--leave-out-unknown", options.import.leave_out_unknown,
+               "Pass over all keys that are not known here, and list them");
+  repeated("--var", options.variables, "Variable of a script (may be repeated)")
+      ->type_name("NAME=VALUE");
+  add_folder_options(app, options.folders);
+}
+
 Command add_framework_import(CLI::App& import, Framework framework) {
   const auto options = std::make_shared<CommandOptions>();
   const Help help = help_of(framework);
@@ -228,29 +269,6 @@ void add_family_option(CLI::App& app, std::string& as) {
   app.add_option("--as", as,
                  "Read a Hugging Face configuration as this family, whatever its model_type")
       ->type_name("TYPE");
-}
-
-void add_framework_options(CLI::App& app, FrameworkOptions& options) {
-  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
-  };
-  app.add_option("--name", options.import.name, "Name of the scenario; by default the file's")
-      ->type_name("NAME");
-  add_machine_options(app, options.import);
-  app.add_option("--model", options.import.model,
-                 "Model from the catalog, where the source holds none")
-      ->type_name("MODEL");
-  app.add_option("--arguments", options.import.arguments,
-                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
-      ->type_name("ARGS");
-  repeated("--leave-out", options.import.left_out,
-           "Ignore this key of the source (may be repeated)")
-      ->type_name("KEY");
-  app.add_flag("--leave-out-unknown", options.import.leave_out_unknown,
-               "Pass over all keys that are not known here, and list them");
-  repeated("--var", options.variables, "Variable of a script (may be repeated)")
-      ->type_name("NAME=VALUE");
-  add_folder_options(app, options.folders);
 }
 
 namespace {
@@ -308,23 +326,6 @@ ImportedScenario import_huggingface_file(const std::string& file, const Framewor
 
 ImportedScenario import_tuned_model(const FrameworkOptions& options, const WantedTuning& tuning) {
   return tuning_of_model(tuning, import_options(options));
-}
-
-void tell_import(const ImportedScenario& imported) {
-  const Job& job = imported.scenario.job;
-  write_diagnostic("stack    " + imported.notes.stack);
-  write_diagnostic(fmt::format("read     {} keys: {} parameters, {} GPUs",
-                               imported.notes.read.size(), parameters(job.model),
-                               job.cluster.gpus()));
-  write_diagnostic("ignored  (no effect on memory or time) " +
-                   joined_or_none(imported.notes.ignored));
-  if (!imported.notes.approximated.empty())
-    write_diagnostic("not modelled  (small effect) " + joined_or_none(imported.notes.approximated));
-  if (!imported.notes.unknown.empty())
-    write_diagnostic("left out  (not known here, may change memory or time) " +
-                     joined_or_none(imported.notes.unknown));
-  for (const std::string& sentence : imported.notes.assumed)
-    write_diagnostic("assumed  " + sentence);
 }
 
 std::vector<Command> add_framework_imports(CLI::App& import) {

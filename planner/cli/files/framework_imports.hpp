@@ -24,8 +24,6 @@ struct FrameworkOptions {
 /// --as: the family that a Hugging Face configuration is read as.
 void add_family_option(CLI::App& app, std::string& as);
 
-void add_framework_options(CLI::App& app, FrameworkOptions& options);
-
 /// The scenario of a file, or of arguments in place of one.
 /// @throws ScenarioError, UsageError
 [[nodiscard]] ImportedScenario import_words(Framework framework,
@@ -43,8 +41,5 @@ void add_machine_options(CLI::App& app, PlanImportOptions& options);
 /// Fine-tuning of a model of the catalog, or of a model file: options.import.model.
 [[nodiscard]] ImportedScenario import_tuned_model(const FrameworkOptions& options,
                                                   const WantedTuning& tuning);
-
-/// What was read, ignored and assumed, to standard error.
-void tell_import(const ImportedScenario& imported);
 
 }  // namespace foretrain

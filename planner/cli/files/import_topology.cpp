@@ -322,8 +322,8 @@ Command add_network_import(CLI::App& import, const char* name, const char* help,
 }  // namespace
 
 const Command* parsed_command(const std::vector<Command>& commands) {
-  const auto found = std::find_if(commands.begin(), commands.end(),
-                                  [](const Command& command) { return command.app->parsed(); });
+  const auto found =
+      std::ranges::find_if(commands, [](const Command& command) { return command.app->parsed(); });
   return found == commands.end() ? nullptr : &*found;
 }
 

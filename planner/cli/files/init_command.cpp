@@ -11,8 +11,6 @@
 #include "planner/cli/commands.hpp"
 #include "planner/cli/machine_options.hpp"
 #include "planner/cli/output_file.hpp"
-#include "planner/cli/questions.hpp"
-#include "planner/cli/room_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/edit/scenario_draft.hpp"

@@ -40,7 +40,7 @@ ExecutionTrace read_traces(const std::string& pattern) {
     if (nodes > most_trace_nodes)
       throw UsageError("the traces have more than " + std::to_string(most_trace_nodes) + " nodes");
   }
-  std::sort(trace.notes.begin(), trace.notes.end());
+  std::ranges::sort(trace.notes);
   trace.notes.erase(std::unique(trace.notes.begin(), trace.notes.end()), trace.notes.end());
   return trace;
 }

@@ -194,10 +194,9 @@ std::string fish_lines(const TreeCommand& command, const std::string& condition,
       text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     text += fish_value(option) + " -d " + fish_quoted(option.help) + "\n";
   }
-  const bool files =
-      std::any_of(command.arguments.begin(), command.arguments.end(), [](const auto& argument) {
-        return argument.kind == ValueKind::file || argument.kind == ValueKind::folder;
-      });
+  const bool files = std::ranges::any_of(command.arguments, [](const auto& argument) {
+    return argument.kind == ValueKind::file || argument.kind == ValueKind::folder;
+  });
   if (files) text += "complete -c foretrain -n " + fish_quoted(here) + " -F\n";
   for (const TreeCommand& child : command.commands) {
     text += fmt::format("complete -c foretrain -n {} -a {} -d {}\n", fish_quoted(here), child.name,

@@ -20,7 +20,7 @@ struct DoctorOptions {
 };
 
 bool core_works(const std::vector<Finding>& findings) {
-  return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+  return std::ranges::none_of(findings, [](const Finding& finding) {
     return finding.part == Part::core && finding.state == State::broken;
   });
 }

@@ -27,8 +27,8 @@ std::string roff(const std::string& text) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }
 
@@ -105,7 +105,7 @@ std::string manual_page(const TreeCommand& command, const std::vector<std::strin
                         const std::string& version) {
   const std::string name = joined_path(path, "-");
   std::string help = command.help;
-  std::replace(help.begin(), help.end(), '\n', ' ');
+  std::ranges::replace(help, '\n', ' ');
   const std::string brief = path.size() == 1 ? "forecast LLM training on a GPU cluster" : help;
   // Left-adjusted and without hyphenation: commands must be copied as they are.
   std::string text =

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "models/base/contains.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
@@ -70,9 +71,8 @@ int show_catalog(ShowOptions options) {
   refuse_forms(options);
   for (const BrokenEntry& entry : catalog.broken)
     if (entry.name == options.entry) throw ScenarioError(entry.problems);
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const CatalogEntry& entry) {
-    return entry.name == options.entry;
-  });
+  const auto found = std::ranges::find_if(
+      entries, [&](const CatalogEntry& entry) { return entry.name == options.entry; });
   if (found == entries.end()) {
     std::vector<std::string> names;
     for (const CatalogEntry& entry : entries) names.push_back(entry.name);
@@ -124,7 +124,7 @@ int show(const ShowOptions& options) {
   if (options.dot || !options.svg.empty() || !options.down.empty())
     throw UsageError("--dot, --svg and --down belong to show fabric SCENARIO");
   const auto kinds = catalog_kinds();
-  if (std::find(kinds.begin(), kinds.end(), subject) != kinds.end()) return show_catalog(options);
+  if (contains(kinds, subject)) return show_catalog(options);
   if (!options.entry.empty())
     throw UsageError("show " + subject + " takes no second word; catalogs do: show models NAME");
   if (subject == "keys" || subject == "schema") {
@@ -158,8 +158,9 @@ Command add_show_command(CLI::App& program) {
       ->excludes("--json")
       ->excludes("--markdown")
       ->excludes("--brief");
-  app->add_option("--down", options->down,
-                  "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2, tray3; may be repeated")
+  app->add_option(
+         "--down", options->down,
+         "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2, tray3; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false);
   add_scenario_options(*app, options->scenario);

@@ -21,14 +21,10 @@ inline constexpr long fewest_records = 5;
 }
 /// "1 record", "3 records".
 [[nodiscard]] std::string counted(long count, const char* what);
-/// "a pause of about 175 s every 50 steps". @pre there are pauses
-[[nodiscard]] std::string pause_words(const RunCourse& course);
 /// Title, setting, likelihood and step with a cause.
 [[nodiscard]] std::string cause_head(const RankedCause& cause);
 /// A finding with its figures, without a full stop.
 [[nodiscard]] std::string finding_words(const DiagnosisReport& report, const RunFinding& finding);
-/// What explains the level of steps, or that the log cannot tell.
-[[nodiscard]] std::string cause_sentence(const Diagnosis& diagnosis);
 /// "Run: where its wall time goes", or that of its steps alone.
 [[nodiscard]] const char* wall_title(const Diagnosis& diagnosis);
 /// The furthest that its lines reach.

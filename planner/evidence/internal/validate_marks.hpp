@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "calibration/cases/step_case.hpp"
+#include "calibration/records/record_check.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/scene/scene.hpp"
+#include "planner/text/json.hpp"
 
 namespace foretrain {
 
@@ -64,5 +66,8 @@ void add_errors(const CheckSummary& line, std::vector<AnswerCell>& cells);
 /// The total of a quantity over all sources and groups; nothing where no record has it.
 [[nodiscard]] const CheckSummary* total_of(const Validation& validation,
                                            const std::string& quantity);
+
+/// Errors of one source, as `calibrate fit --json` and the left-out table write them.
+[[nodiscard]] Json summary_json(const CheckSummary& line);
 
 }  // namespace foretrain

@@ -122,11 +122,14 @@ struct Parts {
 constexpr auto outside_experts =
     std::to_array<ModulePart>({ModulePart::other, ModulePart::dense, ModulePart::shared_expert});
 
+/// The linear layers of a model, by all names that implementations give them. Before version 5 of
+/// transformers experts are linear layers of their own; those of GPT-OSS are no module.
+std::vector<LinearModule> linear_modules(const LlmShape& model) { return Modules{model}.all(); }
 }  // namespace
 
 std::optional<AdapterTarget> megatron_target(std::string_view module) {
-  const auto known = std::find_if(megatron_modules.begin(), megatron_modules.end(),
-                                  [&](const NamedTarget& each) { return each.name == module; });
+  const auto known = std::ranges::find_if(
+      megatron_modules, [&](const NamedTarget& each) { return each.name == module; });
   if (known == megatron_modules.end()) return std::nullopt;
   return known->target;
 }
@@ -144,8 +147,6 @@ std::string drop_missing_targets(const LlmShape& model, EnumSet<AdapterTarget>& 
   if (kept.any()) targets = kept;
   return kept.any() ? missing : std::string();
 }
-
-std::vector<LinearModule> linear_modules(const LlmShape& model) { return Modules{model}.all(); }
 
 bool has_fused_experts(const LlmShape& model) {
   return model.moe && (model.moe->linear_bias || model.window_chunked);

@@ -30,10 +30,6 @@ struct LinearModule {
   bool linear = true;  ///< a torch.nn.Linear, which `all-linear` names
 };
 
-/// The linear layers of a model, by all names that implementations give them. Before version 5 of
-/// transformers experts are linear layers of their own; those of GPT-OSS are no module.
-[[nodiscard]] std::vector<LinearModule> linear_modules(const LlmShape& model);
-
 /// Experts are parameters of three dimensions in every version of transformers (GPT-OSS).
 [[nodiscard]] bool has_fused_experts(const LlmShape& model);
 

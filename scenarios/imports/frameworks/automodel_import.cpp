@@ -202,7 +202,7 @@ class AutomodelReader {
     if (!shape) return;
     const FoundTargets found = found_targets(*shape, [&](const LinearModule& module) {
       if (all && module.linear) return true;
-      return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return std::ranges::any_of(patterns, [&](const std::string& pattern) {
         return matches_pattern(pattern, module.path);
       });
     });

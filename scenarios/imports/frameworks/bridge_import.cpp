@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 #include "scenarios/imports/frameworks/core_import.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
-#include "scenarios/imports/shell/named_launch.hpp"
+#include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
@@ -110,8 +111,8 @@ class BridgeWords {
 
  private:
   static const BridgeFlag* find_flag(const std::string& name) {
-    return std::find_if(bridge_flags.begin(), bridge_flags.end(),
-                        [&](const BridgeFlag& known) { return known.name == name; });
+    return std::ranges::find_if(bridge_flags,
+                                [&](const BridgeFlag& known) { return known.name == name; });
   }
 
   void take(const std::string& name, const std::string& value) {
@@ -125,7 +126,7 @@ class BridgeWords {
     const BridgeFlag* const flag = find_flag(name);
     const auto& left = options_.left_out;
     if (flag == bridge_flags.end()) {
-      if (std::find(left.begin(), left.end(), name) == left.end() && !options_.leave_out_unknown)
+      if (!contains(left, name) && !options_.leave_out_unknown)
         diagnostics_.add(mark_, printable_path(name),
                          "is not known here, so it may change memory or time; --leave-out " +
                              printable_path(name) +
@@ -152,7 +153,7 @@ class BridgeWords {
 };
 
 bool names_recipe(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+  return std::ranges::any_of(words, [](const std::string& word) {
     return word == "--recipe" || word.starts_with("--recipe=") || word.ends_with("run_recipe.py");
   });
 }

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
-#include "scenarios/imports/frameworks/internal/core_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/shell/argument_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -20,25 +20,15 @@ using core::CoreReader;
 namespace core {
 namespace {
 
-bool has(const std::vector<std::string_view>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view argument_in(const std::vector<core::Field>& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const core::Field& field) { return field.name == name; });
-  return found == fields.end() ? std::string_view() : found->argument;
-}
-
 std::string dashed(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
+  std::ranges::replace(name, '_', '-');
   return name;
 }
 
 bool is_argument(const std::string& name) {
   const auto& known = known_megatron_arguments();
   return std::binary_search(known.begin(), known.end(), name) || leaves_memory_alone(name) ||
-         has(conditional_arguments(), name);
+         contains(conditional_arguments(), name);
 }
 
 bool lies_under(std::string_view path, std::string_view group) {
@@ -77,8 +67,8 @@ std::string core_text(const YamlNode& node) {
 }
 
 bool CoreReader::left(const std::string& path) const {
-  return std::any_of(left_out_.begin(), left_out_.end(),
-                     [&](const std::string& group) { return lies_under(path, group); });
+  return std::ranges::any_of(left_out_,
+                             [&](const std::string& group) { return lies_under(path, group); });
 }
 
 const YamlNode* CoreReader::take(const std::string& path) {
@@ -111,7 +101,7 @@ bool CoreReader::on(const std::string& path, bool otherwise) {
 void CoreReader::read_field(const std::string& group, const std::string& name) {
   const std::string path = group + "." + name;
   if (left(path)) return;
-  if (has(shape_fields(), name) && config_.shape_key.empty()) config_.shape_key = path;
+  if (contains(shape_fields(), name) && config_.shape_key.empty()) config_.shape_key = path;
   if (const auto argument = argument_in(renamed_fields(), name); !argument.empty())
     return put(std::string(argument), path);
   if (const auto argument = argument_in(inverse_fields(), name); !argument.empty()) {
@@ -122,7 +112,7 @@ void CoreReader::read_field(const std::string& group, const std::string& name) {
     return;
   }
   const std::string argument = dashed(name);
-  if (is_argument(argument) || has(shape_fields(), name)) put(argument, path);
+  if (is_argument(argument) || contains(shape_fields(), name)) put(argument, path);
 }
 
 /// Fields of models that mean something else than the argument of their name, or several.
@@ -141,7 +131,7 @@ void CoreReader::read_model_field(const std::string& group, const std::string& n
                                                       "ddp"};
   const bool precision = name.starts_with("fp8") || name.starts_with("fp4") ||
                          name.starts_with("num_layers_at_") || name == "first_last_layers_bf16";
-  if (precision || std::find(apart.begin(), apart.end(), name) != apart.end()) return;
+  if (precision || contains(apart, name)) return;
   read_field(group, name);
 }
 
@@ -168,7 +158,7 @@ void CoreReader::read_model() {
     refuse_if(group + ".batch_invariant_mode", true);
   }
   const auto stated = [&](const char* name) {
-    return std::any_of(groups_.model.begin(), groups_.model.end(), [&](const std::string& group) {
+    return std::ranges::any_of(groups_.model, [&](const std::string& group) {
       const YamlNode* node = node_at(root_, group + "." + name);
       return node != nullptr && !node->is_null();
     });

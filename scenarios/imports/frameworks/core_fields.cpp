@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
 
+#include <algorithm>
+
 namespace foretrain::core {
 
 using Names = std::vector<std::string_view>;
@@ -259,6 +261,12 @@ const std::vector<NamedPrecision>& named_precisions() {
        .bf16_ends = 2,
        .parameters = true}};
   return named;
+}
+
+std::string_view argument_in(const std::vector<Field>& fields, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(fields, [&](const Field& field) { return field.name == name; });
+  return found == fields.end() ? std::string_view() : found->argument;
 }
 
 }  // namespace foretrain::core

@@ -62,12 +62,11 @@ class Start {
   }
 
   [[nodiscard]] bool states_shape() const {
-    return std::all_of(shape_.begin(), shape_.end(), [&](const char* name) {
-      return std::any_of(framework_.groups.model.begin(), framework_.groups.model.end(),
-                         [&](const std::string& group) {
-                           const YamlNode* node = node_at(run_.stated, group + "." + name);
-                           return node != nullptr && !node->is_null();
-                         });
+    return std::ranges::all_of(shape_, [&](const char* name) {
+      return std::ranges::any_of(framework_.groups.model, [&](const std::string& group) {
+        const YamlNode* node = node_at(run_.stated, group + "." + name);
+        return node != nullptr && !node->is_null();
+      });
     });
   }
 

@@ -214,8 +214,8 @@ std::span<const CoreRecipe> bridge_recipes() { return bridge; }
 std::span<const CoreRecipe> nemo_recipes() { return nemo; }
 
 const CoreRecipe* find_recipe(std::span<const CoreRecipe> recipes, std::string_view name) {
-  const auto found = std::find_if(recipes.begin(), recipes.end(),
-                                  [&](const CoreRecipe& recipe) { return recipe.name == name; });
+  const auto found =
+      std::ranges::find_if(recipes, [&](const CoreRecipe& recipe) { return recipe.name == name; });
   return found == recipes.end() ? nullptr : &*found;
 }
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
-#include "scenarios/imports/frameworks/internal/core_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -30,13 +30,13 @@ std::string short_dtype(const std::string& type) {
 /// "bf16_with_mxfp8_mixed", also with hyphens, and Lightning's "bf16-mixed" and "16-mixed".
 void CoreReader::read_named_precision(const std::string& name) {
   std::string plain = lower_case(name);
-  std::replace(plain.begin(), plain.end(), '-', '_');
+  std::ranges::replace(plain, '-', '_');
   if (plain == "16_mixed") plain = "fp16_mixed";
   MegatronArguments& arguments = config_.found.arguments;
   const bool half = plain.starts_with("fp16_");
   const std::string rest = half || plain.starts_with("bf16_") ? plain.substr(5) : plain;
   const auto& known = named_precisions();
-  const auto found = std::find_if(known.begin(), known.end(), [&](const NamedPrecision& precision) {
+  const auto found = std::ranges::find_if(known, [&](const NamedPrecision& precision) {
     return precision.name == rest && (rest != plain || rest.find("16_") != std::string::npos);
   });
   if (found == known.end())
@@ -211,7 +211,7 @@ void CoreReader::read_optimizer() {
   refuse_if(groups_.optimizer + ".store_param_remainders", false);
   for (const YamlEntry& entry : optimizer->entries) {
     const auto& harmless = harmless_optimizer_fields();
-    const bool passed = std::find(harmless.begin(), harmless.end(), entry.key) != harmless.end();
+    const bool passed = contains(harmless, entry.key);
     if (!passed && entry.key != "use_distributed_optimizer")
       read_field(groups_.optimizer, entry.key);
   }

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
+#include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
-#include "scenarios/imports/frameworks/model_files.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
+#include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -61,11 +65,57 @@ static_assert(std::equal(framework_rows.begin(), framework_rows.end(),
               "every framework has its row, in the order of its names");
 
 const FrameworkRow& row_of(Framework framework) {
-  return *std::find_if(framework_rows.begin(), framework_rows.end(),
-                       [&](const FrameworkRow& row) { return row.framework == framework; });
+  return *std::ranges::find_if(framework_rows,
+                               [&](const FrameworkRow& row) { return row.framework == framework; });
+}
+
+/// The options with the shape of the file that options.model names, wherever it lies: a person
+/// named it, and the scenario has the shape in it. @throws ScenarioError
+PlanImportOptions with_model_file(PlanImportOptions options) {
+  if (options.model.empty() || options.shape) return options;
+  const bool path = options.model.find('/') != std::string::npos ||
+                    fs::path(options.model).extension() == ".json" ||
+                    fs::path(options.model).extension() == ".yaml";
+  const auto file = path ? model_file_at(options.model) : std::nullopt;
+  if (!file) return options;
+  Diagnostics diagnostics;
+  auto model = read_model_file(*file, options.catalogs, diagnostics);
+  diagnostics.throw_if_any();
+  options.shape = std::move(model->shape);
+  options.packed = std::move(model->packed);
+  options.model = options.shape->name;
+  return options;
 }
 
 }  // namespace
+
+std::optional<fs::path> model_file_at(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  if (fs::is_regular_file(path / "config.json", error)) return path / "config.json";
+  return std::nullopt;
+}
+
+std::optional<ModelFile> read_model_file(const fs::path& file,
+                                         const std::vector<fs::path>& catalogs,
+                                         Diagnostics& diagnostics) {
+  if (file.extension() != ".json") {
+    std::vector<SourceFile> files;
+    std::vector<ResolvedValue> values;
+    CatalogContext context{catalogs, file.parent_path(), diagnostics, files, values};
+    const Mark place{std::make_shared<const std::string>("--model"), 0, 0};
+    auto shape = load_model({"./" + file.filename().string(), "model", place}, context);
+    return shape ? std::optional(ModelFile{std::move(*shape)}) : std::nullopt;
+  }
+  const auto text = read_text_file(file, file.string(), YamlLimits{}.file_bytes, diagnostics);
+  const auto root =
+      text ? parse_yaml(*text, file.string(), YamlLimits{}, diagnostics) : std::nullopt;
+  auto model = root ? import_huggingface(*root, {huggingface_model_name(*root, file), {}, catalogs},
+                                         diagnostics)
+                    : std::nullopt;
+  return model ? std::optional(ModelFile{std::move(model->shape), std::move(model->packed)})
+               : std::nullopt;
+}
 
 const char* title_of(Framework framework) { return row_of(framework).title; }
 

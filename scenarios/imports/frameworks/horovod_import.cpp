@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options and defaults: horovodrun --help; docs/tensor-fusion.rst; a threshold of 128 MB and cycles
 // of 1 ms since release 0.21.0 (horovod/horovod pull request 2468).
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/plain_torch.hpp"
-#include "scenarios/imports/shell/named_launch.hpp"
+#include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -25,7 +26,7 @@ bool ends_as(const std::string& word, std::string_view program) {
 }
 
 bool starts_horovod(const std::vector<std::string>& words) {
-  const auto any = [&](const auto& is) { return std::any_of(words.begin(), words.end(), is); };
+  const auto any = [&](const auto& is) { return std::ranges::any_of(words, is); };
   if (any([](const std::string& word) { return ends_as(word, "horovodrun"); })) return true;
   const bool launcher = any([](const std::string& word) {
     return ends_as(word, "mpirun") || ends_as(word, "mpiexec") || ends_as(word, "srun");
@@ -72,7 +73,7 @@ class HorovodReader {
  private:
   [[nodiscard]] bool left(const std::string& name) const {
     const auto& names = options_.left_out;
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return contains(names, name);
   }
 
   void refuse(const std::string& key, std::string message) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and defaults: AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, read in November 2026.
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
@@ -149,7 +150,7 @@ class MaxtextReader {
     if (const YamlNode* const parts = in_.take("mlp_activations"))
       shape.gated_mlp = parts->items.size() > 1;
     const std::string block = in_.text({"decoder_block"}, "llama2");
-    if (std::find(known_blocks.begin(), known_blocks.end(), block) == known_blocks.end())
+    if (!contains(known_blocks, block))
       in_.refuse("decoder_block", in_quotes(block) + " is not modelled with sizes of its own");
     read_experts(shape);
     read_latent(shape);

@@ -60,10 +60,8 @@ void read_nanotron_model(TreeReader& in, const YamlNode& root, ImportedPlan& pla
   plan.job.model = shape->shape;
   plan.notes.assumed = shape->assumed;
   for (const YamlEntry& entry : plain.entries) {
-    const bool unknown =
-        std::find(shape->unknown.begin(), shape->unknown.end(), entry.key) != shape->unknown.end();
-    const bool ignored =
-        std::find(shape->ignored.begin(), shape->ignored.end(), entry.key) != shape->ignored.end();
+    const bool unknown = std::ranges::find(shape->unknown, entry.key) != shape->unknown.end();
+    const bool ignored = std::ranges::find(shape->ignored, entry.key) != shape->ignored.end();
     const std::string path = "model.model_config." + entry.key;
     if (ignored) in.harmless({path});
     if (!unknown && !ignored) static_cast<void>(in.take(path));

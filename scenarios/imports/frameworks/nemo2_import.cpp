@@ -8,17 +8,17 @@
 
 #include "scenarios/imports/frameworks/core_import.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
-#include "scenarios/imports/shell/named_launch.hpp"
+#include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {
 namespace {
 
 bool is_nemo_run(const std::vector<std::string>& words) {
-  const auto llm = std::find(words.begin(), words.end(), "llm");
+  const auto llm = std::ranges::find(words, "llm");
   const bool command = llm != words.begin() && llm != words.end() &&
                        ((llm - 1)->ends_with("nemo") || (llm - 1)->ends_with("nemorun"));
-  return command || std::any_of(words.begin(), words.end(), [](const std::string& word) {
+  return command || std::ranges::any_of(words, [](const std::string& word) {
            return word == "--factory" || word.starts_with("--factory=");
          });
 }

@@ -197,8 +197,8 @@ FineTuning read_nemo_adapter(TreeReader& in) {
   if (const YamlNode* names = in.take(group + "target_modules")) {
     fine.targets = {};
     for (const YamlNode& name : names->items) {
-      const auto known = std::find_if(nemo_targets.begin(), nemo_targets.end(),
-                                      [&](const NemoTarget& row) { return row.name == name.text; });
+      const auto known = std::ranges::find_if(
+          nemo_targets, [&](const NemoTarget& row) { return row.name == name.text; });
       if (known == nemo_targets.end())
         in.refuse(group + "target_modules", in_quotes(name.text) + " is not modelled");
       else

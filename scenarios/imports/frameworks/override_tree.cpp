@@ -19,8 +19,8 @@ constexpr std::ptrdiff_t most_dots = 20;
 
 YamlEntry& entry_of(YamlNode& map, const std::string& key, const Mark& mark) {
   map.kind = YamlNode::Kind::map;
-  const auto found = std::find_if(map.entries.begin(), map.entries.end(),
-                                  [&](const YamlEntry& entry) { return entry.key == key; });
+  const auto found =
+      std::ranges::find_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
   if (found != map.entries.end()) return *found;
   map.entries.push_back({key, mark, {}});
   return map.entries.back();
@@ -69,8 +69,16 @@ std::vector<std::string> split_overrides(std::string& text) {
     overrides.push_back(word);
     text.resize(begin);
   }
-  std::reverse(overrides.begin(), overrides.end());
+  std::ranges::reverse(overrides);
   return overrides;
+}
+
+YamlNode text_node(std::string text, const Mark& mark) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = std::move(text);
+  node.mark = mark;
+  return node;
 }
 
 YamlNode empty_map(const Mark& mark) {
@@ -96,7 +104,7 @@ void put_override(YamlNode& root, const std::string& word, const Mark& mark) {
   const auto start = word.find_first_not_of("+~");
   if (equals == std::string::npos || start == std::string::npos || start >= equals) return;
   const std::string path = word.substr(start, equals - start);
-  if (std::count(path.begin(), path.end(), '.') > most_dots) return;
+  if (std::ranges::count(path, '.') > most_dots) return;
   put_value(root, path, value_of(word.substr(equals + 1), mark));
 }
 
@@ -171,8 +179,8 @@ void resolve_references(YamlNode& root) {
 std::optional<YamlNode> take_out(YamlNode& root, std::string_view path) {
   YamlNode* node = &root;
   const auto entry = [&](std::string_view key) {
-    return std::find_if(node->entries.begin(), node->entries.end(),
-                        [&](const YamlEntry& other) { return other.key == key; });
+    return std::ranges::find_if(node->entries,
+                                [&](const YamlEntry& other) { return other.key == key; });
   };
   for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
     const auto group = entry(path.substr(0, dot));

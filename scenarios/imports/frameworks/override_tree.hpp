@@ -18,6 +18,9 @@ namespace foretrain {
 /// backslashes of continued lines; they are taken off it.
 [[nodiscard]] std::vector<std::string> split_overrides(std::string& text);
 
+/// A scalar.
+[[nodiscard]] YamlNode text_node(std::string text, const Mark& mark);
+
 /// The empty map that stands at the top of a source.
 [[nodiscard]] YamlNode empty_map(const Mark& mark);
 

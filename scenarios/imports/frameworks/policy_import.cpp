@@ -12,7 +12,6 @@
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
-#include "scenarios/imports/shell/named_launch.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -251,7 +250,7 @@ class PolicyReader {
 
 /// Whether a command starts such a loop.
 bool starts_loop(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+  return std::ranges::any_of(words, [](const std::string& word) {
     return word.starts_with("verl.") || word.starts_with("openrlhf.") ||
            word.starts_with("recipe.") || word.ends_with(".py");
   });
@@ -263,7 +262,7 @@ YamlNode tree_of_launch(const NamedLaunch& launch, bool overrides) {
   std::vector<std::string> words = launch.before;
   words.insert(words.end(), launch.words.begin(), launch.words.end());
   // What a launcher (ray job submit) takes for itself ends with a double dash.
-  if (const auto dashes = std::find(words.begin(), words.end(), "--"); dashes != words.end())
+  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end())
     words.erase(words.begin(), dashes + 1);
   if (overrides) {
     for (const std::string& word : words)
@@ -345,9 +344,8 @@ std::optional<PolicySource> read_source(const ImportSource& source, const Policy
 
 ImportedScenario import_policy(Framework framework, const ImportSource& source,
                                const PlanImportOptions& options) {
-  const auto words =
-      std::find_if(policy_words().begin(), policy_words().end(),
-                   [&](const PolicyWords& row) { return row.framework == framework; });
+  const auto words = std::ranges::find_if(
+      policy_words(), [&](const PolicyWords& row) { return row.framework == framework; });
   Diagnostics diagnostics;
   const auto read = read_source(source, *words, options, diagnostics);
   diagnostics.throw_if_any();

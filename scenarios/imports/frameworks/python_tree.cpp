@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
@@ -153,7 +154,7 @@ class PythonReader {
       const std::string& first = line.front().text;
       while (!branches.empty() && line.front().column <= branches.back()) branches.pop_back();
       if (is_branch(line)) branches.push_back(line.front().column);
-      if (std::find(no_values.begin(), no_values.end(), first) != no_values.end()) continue;
+      if (contains(no_values, first)) continue;
       std::size_t at = value_begin(line);
       const bool named = at == 2 && line[0].kind == PythonToken::Kind::name;
       if (first == "return") at = 1;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/core_config.hpp"
@@ -93,15 +94,14 @@ std::string core_name(const std::string& key) {
   for (const Argument& renamed : renamed_arguments)
     if (renamed.name == key) return std::string(renamed.value);
   std::string name = key;
-  std::replace(name.begin(), name.end(), '_', '-');
+  std::ranges::replace(name, '_', '-');
   return name;
 }
 
 bool passes_on(const std::string& name) {
   const std::vector<std::string>& known = known_megatron_arguments();
   return !name.starts_with("model") &&
-         (std::binary_search(known.begin(), known.end(), name) ||
-          std::find(asked_at_times.begin(), asked_at_times.end(), name) != asked_at_times.end());
+         (std::binary_search(known.begin(), known.end(), name) || contains(asked_at_times, name));
 }
 
 struct CoreModule {
@@ -190,9 +190,8 @@ class SwiftMegatronReader {
     for (const YamlEntry& entry : root_.entries) {
       const std::string name = core_name(entry.key);
       const std::string text = lower_case(entry.value.text);
-      const auto off =
-          std::find_if(switched_off.begin(), switched_off.end(),
-                       [&](const Argument& argument) { return argument.name == entry.key; });
+      const auto off = std::ranges::find_if(
+          switched_off, [&](const Argument& argument) { return argument.name == entry.key; });
       if (off != switched_off.end()) {
         if (in_.truth({entry.key}, true))
           found_.arguments.erase(std::string(off->value));

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/internal/python_tree.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -37,17 +38,9 @@ constexpr auto classes = std::to_array<std::string_view>(
 constexpr auto families = std::to_array<std::string_view>(
     {"llama3", "llama4", "qwen3", "qwen3_vl", "deepseek_v3", "gpt_oss", "kimi_k2_7"});
 
-YamlNode text_node(std::string text, const Mark& mark) {
-  YamlNode node;
-  node.kind = YamlNode::Kind::scalar;
-  node.text = std::move(text);
-  node.mark = mark;
-  return node;
-}
-
 YamlEntry* entry_at(YamlNode& map, std::string_view key) {
-  const auto found = std::find_if(map.entries.begin(), map.entries.end(),
-                                  [&](const YamlEntry& entry) { return entry.key == key; });
+  const auto found =
+      std::ranges::find_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
   return found == map.entries.end() ? nullptr : &*found;
 }
 
@@ -167,7 +160,7 @@ std::vector<std::string> taken_overrides(std::string& text) {
     words.push_back(std::move(line));
     text.resize(start == std::string::npos ? 0 : start);
   }
-  std::reverse(words.begin(), words.end());
+  std::ranges::reverse(words);
   return words;
 }
 
@@ -222,9 +215,7 @@ std::optional<YamlNode> torchtitan_python(const ImportSource& source, Diagnostic
   for (const MovedKey& key : moved_keys)
     if (auto value = take_out(root, key.from)) put_value(root, key.to, std::move(*value));
   for (YamlEntry& entry : root.entries)
-    if (std::find(classes.begin(), classes.end(), entry.key) != classes.end() &&
-        entry.value.is_map())
-      entry.value.text.clear();
+    if (contains(classes, entry.key) && entry.value.is_map()) entry.value.text.clear();
   return root;
 }
 

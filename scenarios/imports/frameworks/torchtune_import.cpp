@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and components: torchtune's recipes/configs, as of release 0.6.
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>
@@ -57,8 +58,7 @@ class TorchtuneReader {
     load.catalogs = options_.catalogs;
     const std::vector<std::string> names = torchtune_models(builder_);
     for (const CatalogEntry& entry : catalog_entries("models", load))
-      if (plan_.model.empty() && std::find(names.begin(), names.end(), entry.name) != names.end())
-        plan_.model = entry.name;
+      if (plan_.model.empty() && contains(names, entry.name)) plan_.model = entry.name;
     for (const std::string& name : names)
       if (plan_.model.empty()) plan_.model = hub_model(name, options_.catalogs).name;
     if (plan_.model.empty())

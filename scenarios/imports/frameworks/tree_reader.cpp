@@ -1,18 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 
-#include <fmt/format.h>
-
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
+#include "scenarios/fields/shipped_table.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
+
+namespace fs = std::filesystem;
+
+struct KeyGroup {
+  std::vector<std::string> includes;
+  KeyTable table;
+};
+using KeyGroups = std::map<std::string, KeyGroup>;
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+const FieldTable& key_fields() {
+  static const FieldTable table = [] {
+    std::vector<Field> fields{
+        schema_field(),
+        {.path = "groups", .kind = FieldKind::list, .help = "A framework, or what several share."},
+        {.path = "groups[].name", .help = "As in import NAME.", .example = "my", .required = true},
+        {.path = "groups[].includes",
+         .kind = FieldKind::text_list,
+         .help = "Groups whose keys it has as well.",
+         .example = "[trainer]"},
+        {.path = "groups[].approximated",
+         .kind = FieldKind::text_list,
+         .help = "Keys that change memory or time a little.",
+         .example = "[e]"},
+        {.path = "groups[].pausing",
+         .kind = FieldKind::text_list,
+         .help = "Keys that stop training for evaluation where they are on.",
+         .example = "[eval_strategy]"},
+        {.path = "groups[].paced",
+         .kind = FieldKind::text_list,
+         .help = "Keys that then say how often, and how large.",
+         .example = "[eval_steps]"},
+        {.path = "groups[].lengthening",
+         .kind = FieldKind::text_list,
+         .help = "Keys that count examples, and so decide how long a run is.",
+         .example = "[epochs]"}};
+    append(fields, refused_fields("refused"));
+    fields.push_back(
+        {.path = "refused[].group", .help = "Whose they are.", .example = "my", .required = true});
+    for (const auto& [why, name] : EnumNames<NoEffect>::names)
+      fields.push_back({.path = fmt::format("groups[].{}", name),
+                        .kind = FieldKind::text_list,
+                        .help = "Keys that change nothing for this reason.",
+                        .example = "[a, b.c, d.*]"});
+    return FieldTable("Keys of frameworks", std::move(fields));
+  }();
+  return table;
+}
+
+void add_groups(const FieldValues& values, KeyGroups& groups) {
+  for (int i = 0; i < values.list_size("groups"); ++i) {
+    const std::string path = fmt::format("groups[{}].", i);
+    KeyGroup& group = groups[values.text(path + "name")];
+    append(group.includes, texts_at(values, path + "includes"));
+    append(group.table.approximated, texts_at(values, path + "approximated"));
+    append(group.table.pausing, texts_at(values, path + "pausing"));
+    append(group.table.paced, texts_at(values, path + "paced"));
+    append(group.table.lengthening, texts_at(values, path + "lengthening"));
+    for (const auto& [why, name] : EnumNames<NoEffect>::names)
+      if (values.has(path + std::string(name)))
+        group.table.idle.push_back({why, values.at(path + std::string(name)).texts});
+  }
+  const std::vector<RefusedKeys> refused = refused_at(values, "refused");
+  for (std::size_t i = 0; i < refused.size(); ++i)
+    groups[values.text(fmt::format("refused[{}].group", i))].table.refused.push_back(refused[i]);
+}
+
+KeyGroups groups_of(const std::vector<FieldValues>& files) {
+  KeyGroups groups;
+  for (const FieldValues& file : files) add_groups(file, groups);
+  return groups;
+}
+
+/// Adds a group and those that it includes, each once.
+void add_group(const KeyGroups& groups, const std::string& name, std::vector<std::string>& done,
+               KeyTable& table) {
+  const auto found = groups.find(name);
+  if (found == groups.end() || std::ranges::count(done, name) > 0) return;
+  done.push_back(name);
+  append(table.idle, found->second.table.idle);
+  append(table.approximated, found->second.table.approximated);
+  append(table.pausing, found->second.table.pausing);
+  append(table.paced, found->second.table.paced);
+  append(table.lengthening, found->second.table.lengthening);
+  append(table.refused, found->second.table.refused);
+  for (const std::string& other : found->second.includes) add_group(groups, other, done, table);
+}
 
 bool lies_under(std::string_view path, std::string_view group) {
   return path == group ||
@@ -20,8 +112,8 @@ bool lies_under(std::string_view path, std::string_view group) {
 }
 
 bool lies_under_any(std::string_view path, const std::vector<std::string>& groups) {
-  return std::any_of(groups.begin(), groups.end(),
-                     [&](const std::string& group) { return lies_under(path, group); });
+  return std::ranges::any_of(groups,
+                             [&](const std::string& group) { return lies_under(path, group); });
 }
 
 /// Whether a declared key is that of a path: "group.*" is everything under a group.
@@ -30,8 +122,7 @@ bool declares(std::string_view key, std::string_view path) {
 }
 
 bool declared(std::string_view path, const std::vector<std::string>& keys) {
-  return std::any_of(keys.begin(), keys.end(),
-                     [&](const std::string& key) { return declares(key, path); });
+  return std::ranges::any_of(keys, [&](const std::string& key) { return declares(key, path); });
 }
 
 /// Numbers of JSON, YAML and TOML: also 1e-5 and 1_000, which scenarios do not take.
@@ -58,6 +149,17 @@ const RefusedKeys* row_of(std::string_view path, const KeyTable& table) {
 }
 
 }  // namespace
+
+KeyTable key_table(Framework framework, const std::vector<fs::path>& catalogs,
+                   const std::vector<std::string>& groups) {
+  static ShippedRows<KeyGroups> shipped({idle_keys_path, own_idle_keys, key_fields}, groups_of);
+  const auto rows = shipped.of(catalogs);
+  KeyTable table;
+  std::vector<std::string> done;
+  for (const std::string& group : groups) add_group(*rows, group, done, table);
+  add_group(*rows, std::string(name_of(framework)), done, table);
+  return table;
+}
 
 TreeReader::TreeReader(const YamlNode& root, Diagnostics& diagnostics,
                        std::vector<std::string> left_out)
@@ -133,7 +235,7 @@ std::optional<int> TreeReader::integer(const std::vector<std::string_view>& path
 
 int TreeReader::required(const std::vector<std::string_view>& paths, int least, int most,
                          const char* meaning) {
-  const bool there = std::any_of(paths.begin(), paths.end(), [&](std::string_view path) {
+  const bool there = std::ranges::any_of(paths, [&](std::string_view path) {
     const YamlNode* node = find(path);
     return node != nullptr && !node->is_null();
   });
@@ -190,7 +292,7 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
   for (const NoEffectKeys& group : table.idle)
     harmless_.insert(harmless_.end(), group.keys.begin(), group.keys.end());
   approximated_.insert(approximated_.end(), table.approximated.begin(), table.approximated.end());
-  const bool pauses = std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
+  const bool pauses = std::ranges::any_of(leaves_, [&](const Leaf& leaf) {
     return declared(leaf.path, table.pausing) && !is_off(*leaf.node);
   });
   std::vector<std::string> known(asked_.begin(), asked_.end());
@@ -202,9 +304,8 @@ void TreeReader::finish(const PlanImportOptions& options, PlanNotes& notes) {
     if (key.ends_with(".*")) key.resize(key.size() - 2);
   for (const Leaf& leaf : leaves_) {
     const std::string path = printable_path(leaf.path);
-    const bool taken = std::any_of(taken_.begin(), taken_.end(), [&](const std::string& other) {
-      return lies_under(leaf.path, other);
-    });
+    const bool taken = std::ranges::any_of(
+        taken_, [&](const std::string& other) { return lies_under(leaf.path, other); });
     if (lies_under_any(leaf.path, options.left_out)) {
       notes.assumed.push_back(path + " was left out as asked for");
     } else if (taken) {

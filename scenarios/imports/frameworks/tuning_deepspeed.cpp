@@ -10,17 +10,10 @@
 
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 
 namespace foretrain::tuning {
 namespace {
-
-YamlNode scalar(std::string text, const Mark& mark) {
-  YamlNode node;
-  node.kind = YamlNode::Kind::scalar;
-  node.text = std::move(text);
-  node.mark = mark;
-  return node;
-}
 
 YamlNode map_of(std::vector<YamlEntry> entries, const Mark& mark) {
   YamlNode node;
@@ -77,7 +70,7 @@ YamlNode deepspeed_configuration(const Written& written) {
   add("offload_optimizer", written.states);
   add("offload_param", written.weights);
   if (written.overlap != nullptr) zero.push_back({"overlap_comm", mark, *written.overlap});
-  const YamlNode automatic = scalar("auto", mark);
+  const YamlNode automatic = text_node("auto", mark);
   const YamlNode enabled = map_of({{"enabled", mark, automatic}}, mark);
   return map_of({{"zero_optimization", mark, map_of(std::move(zero), mark)},
                  {"bf16", mark, enabled},
@@ -118,11 +111,10 @@ std::optional<YamlNode> TuningReader::deepspeed_of_name(const YamlNode& name) {
   const auto is_this = [&](const Shipped& row) {
     return row.framework == framework_ && file.starts_with(row.name);
   };
-  if (const auto row = std::find_if(shipped.begin(), shipped.end(), is_this);
-      row != shipped.end()) {
-    const YamlNode digit = scalar(std::string(1, row->stage), name.mark);
-    const YamlNode host = scalar("cpu", name.mark);
-    const YamlNode overlap = scalar(row->overlap ? "true" : "false", name.mark);
+  if (const auto row = std::ranges::find_if(shipped, is_this); row != shipped.end()) {
+    const YamlNode digit = text_node(std::string(1, row->stage), name.mark);
+    const YamlNode host = text_node("cpu", name.mark);
+    const YamlNode overlap = text_node(row->overlap ? "true" : "false", name.mark);
     assume(fmt::format("{} as {} ships it: ZeRO stage {}, {} on the host, gradients reduced {}",
                        file, keys_.title, row->stage,
                        row->states && row->weights ? "optimizer and weights"
@@ -141,8 +133,8 @@ std::optional<YamlNode> TuningReader::deepspeed_of_name(const YamlNode& name) {
                    " says, and it is not beside this file; pass it as a further file");
     return std::nullopt;
   }
-  const YamlNode digit = scalar(std::string(1, *stage), name.mark);
-  const YamlNode host = scalar("cpu", name.mark);
+  const YamlNode digit = text_node(std::string(1, *stage), name.mark);
+  const YamlNode host = text_node("cpu", name.mark);
   const bool away =
       file.find("offload") != std::string::npos && file.find("no_offload") == std::string::npos;
   assume(fmt::format("ZeRO stage {}{} by the name of {}, which is not beside this file", *stage,
@@ -168,7 +160,7 @@ void TuningReader::read_deepspeed(Diagnostics& diagnostics) {
   if (root && written.stage != nullptr)
     in_.refuse("deepspeed_config.zero_stage",
                "stands beside the DeepSpeed file " + root->mark.origin() + "; leave one of them");
-  const YamlNode usual = scalar("2", files_.root.mark);
+  const YamlNode usual = text_node("2", files_.root.mark);
   if (!root && name != nullptr) root = deepspeed_of_name(*name);
   if (!root && name == nullptr) {
     if (written.stage == nullptr) {

@@ -1,24 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/imports/frameworks/internal/tuning_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include <fmt/format.h>
-
-#include "scenarios/imports/frameworks/internal/factory_keys.hpp"
-#include "scenarios/imports/frameworks/internal/openrlhf_keys.hpp"
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_python.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
+#include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain::tuning {
 namespace {
+
+// Names and defaults: OpenRLHF's cli/train_sft.py, cli/train_dpo.py, utils/deepspeed.
+struct Renamed {
+  std::string_view from, to;
+};
+constexpr auto renamed_arguments = std::to_array<Renamed>({
+    {"pretrain", "model_name_or_path"},
+    {"max_len", "max_length"},
+    {"micro_train_batch_size", "per_device_train_batch_size"},
+    {"train_batch_size", "global_batch_size"},
+    {"packing_samples", "packing"},
+    {"target_modules", "lora_target_modules"},
+});
+
+bool is_on(const std::optional<YamlNode>& node) { return node && node->text != "false"; }
+
+/// Arguments of OpenRLHF's train_sft and train_dpo, known by `pretrain` with
+/// `micro_train_batch_size`, as the Trainer calls them, and the DeepSpeed configuration that its
+/// strategy makes of them. Others stay as they are.
+void turn_openrlhf_keys(TuningFiles& files) {
+  YamlNode& root = files.root;
+  if (root.find("pretrain") == nullptr || root.find("micro_train_batch_size") == nullptr) return;
+  files.openrlhf = true;
+  const auto put = [&](YamlNode& into, const char* word) { put_override(into, word, root.mark); };
+  if (root.find("max_len") == nullptr) put(root, "max_len=2048");
+  if (root.find("train_batch_size") == nullptr) put(root, "train_batch_size=128");
+  const auto rank = take_out(root, "lora_rank");
+  const bool adapts = rank && rank->text != "0";
+  put(root, adapts ? "use_peft=true" : "use_peft=false");
+  if (adapts) {
+    put_value(root, "lora_r", *rank);
+    if (root.find("target_modules") == nullptr) put(root, "target_modules=all-linear");
+    if (root.find("lora_dropout") == nullptr) put(root, "lora_dropout=0");
+  }
+  YamlNode zero;
+  zero.kind = YamlNode::Kind::map;
+  zero.mark = root.mark;
+  put(zero, "bf16.enabled=true");
+  if (auto stage = take_out(root, "zero_stage"))
+    put_value(zero, "zero_optimization.stage", std::move(*stage));
+  else
+    put(zero, "zero_optimization.stage=2");
+  if (is_on(take_out(root, "adam_offload")))
+    put(zero, "zero_optimization.offload_optimizer.device=cpu");
+  files.deepspeed = std::move(zero);
+  if (root.find("bf16") == nullptr) put(root, "bf16=true");
+  for (const Renamed& argument : renamed_arguments)
+    if (auto value = take_out(root, argument.from))
+      put_value(root, std::string(argument.to), std::move(*value));
+}
+
+// Names and defaults: LLaMA-Factory's src/llamafactory/v1/config, as of August 2026.
+struct Move {
+  std::string_view from, to;
+};
+constexpr auto moves = std::to_array<Move>({
+    {"model", "model_name_or_path"},
+    {"train_dataset", "dataset"},
+    {"micro_batch_size", "per_device_train_batch_size"},
+    {"peft_config.name", "finetuning_type"},
+    {"peft_config.r", "lora_rank"},
+    {"peft_config.lora_alpha", "lora_alpha"},
+    {"peft_config.lora_dropout", "lora_dropout"},
+    {"peft_config.target_modules", "lora_target"},
+    {"quant_config.quantization_bit", "quantization_bit"},
+    {"optim_config.name", "optim"},
+    {"dist_config.config_file", "deepspeed"},
+    {"dist_config.reshard_after_forward", "fsdp_config.reshard_after_forward"},
+    {"dist_config.offload_params", "fsdp_config.offload_params"},
+    {"mp_replicate_size", "dp_replicate_size"},
+    {"mp_shard_size", "dp_shard_size"},
+});
+
+/// Values that are the first trainer's default.
+constexpr auto plain_values = std::to_array<Move>({
+    {"kernel_config.name", "auto"},
+    {"quant_config.name", "auto"},
+    {"quant_config.name", "bnb"},
+    {"init_config.name", "init_on_meta"},
+    {"init_config.name", "init_on_rank0"},
+    {"init_config.name", "init_on_default"},
+    {"cp_mode", "ulysses"},
+});
+
+std::string text_at(const YamlNode& root, std::string_view path) {
+  const YamlNode* const node = node_at(root, path);
+  return node == nullptr ? std::string() : node->text;
+}
+
+void put_text(YamlNode& root, const char* path, const char* text) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = text;
+  node.mark = root.mark;
+  put_value(root, path, std::move(node));
+}
+
+/// Plain fine-tuning, pairs or rewards are verbs of the command.
+void turn_stage(YamlNode& root, std::vector<std::string>& assumed) {
+  if (root.find("stage") != nullptr) return;
+  const std::string file = root.mark.file ? *root.mark.file : std::string();
+  const bool pairs = root.find("pref_loss") != nullptr || root.find("pref_beta") != nullptr ||
+                     file.find("dpo") != std::string::npos;
+  put_text(root, "stage", pairs ? "dpo" : "sft");
+  assumed.emplace_back(pairs ? "DPO, as its keys or the file's name say (stage)"
+                             : "plain fine-tuning: the file does not say whether its command is "
+                               "llamafactory-cli sft, dpo or rm (stage)");
+}
+
+/// Turns the keys of LLaMA-Factory's second trainer (src/llamafactory/v1) into those of its first;
+/// any other tree stays as it is.
+/// @param assumed gets what the file leaves to its command
+void turn_factory_keys(YamlNode& root, std::vector<std::string>& assumed) {
+  if (root.find("model_class") == nullptr) return;
+  static_cast<void>(take_out(root, "model_class"));
+  turn_stage(root, assumed);
+  for (const Move& value : plain_values)
+    if (text_at(root, value.from) == value.to) static_cast<void>(take_out(root, value.from));
+  if (text_at(root, "kernel_config.name") == "liger_kernel") {
+    static_cast<void>(take_out(root, "kernel_config.name"));
+    put_text(root, "enable_liger_kernel", "true");
+  }
+  const std::string sharder = text_at(root, "dist_config.name");
+  if (sharder == "fsdp2" || sharder == "deepspeed")
+    static_cast<void>(take_out(root, "dist_config.name"));
+  if (sharder == "fsdp2") put_text(root, "fsdp_config.fsdp_version", "2");
+  if (auto ranks = take_out(root, "cp_size"))
+    put_value(root, "sequence_parallel_size", std::move(*ranks));
+  if (auto again = take_out(root, "enable_activation_checkpointing"))
+    put_text(root, "disable_gradient_checkpointing",
+             again->text == "false" || again->text == "False" ? "true" : "false");
+  if (node_at(root, "peft_config.name") == nullptr) put_text(root, "finetuning_type", "full");
+  if (root.find("bf16") == nullptr) put_text(root, "bf16", "true");
+  if (node_at(root, "micro_batch_size") == nullptr) put_text(root, "micro_batch_size", "1");
+  for (const Move& move : moves)
+    if (auto value = take_out(root, move.from))
+      put_value(root, std::string(move.to), std::move(*value));
+}
 
 namespace fs = std::filesystem;
 
@@ -47,8 +187,8 @@ std::string shown(const YamlNode& node) {
 void merge(YamlNode& into, const YamlEntry& entry, const std::string& group,
            Diagnostics& diagnostics) {
   const std::string path = group.empty() ? entry.key : group + "." + entry.key;
-  const auto known = std::find_if(into.entries.begin(), into.entries.end(),
-                                  [&](const YamlEntry& other) { return other.key == entry.key; });
+  const auto known = std::ranges::find_if(
+      into.entries, [&](const YamlEntry& other) { return other.key == entry.key; });
   if (known == into.entries.end()) {
     into.entries.push_back(entry);
   } else if (known->value.is_map() && entry.value.is_map()) {
@@ -127,7 +267,7 @@ std::optional<fs::path> file_beside(const YamlNode& name) {
   if (!name.is_scalar() || name.text.empty() || !name.mark.file) return std::nullopt;
   const fs::path folder = fs::path(*name.mark.file).parent_path();
   const fs::path said(name.text);
-  const bool inside = said.is_relative() && std::find(said.begin(), said.end(), "..") == said.end();
+  const bool inside = said.is_relative() && !contains(said, "..");
   std::error_code error;
   for (const fs::path& file : {inside ? folder / said : fs::path(), folder / said.filename()})
     if (!file.empty() && fs::is_regular_file(file, error)) return file;
@@ -155,15 +295,13 @@ void find_deepspeed(TuningFiles& files, Diagnostics& diagnostics) {
 /// `fsdp_config: file.json`: the group that stands in another file.
 void find_fsdp(const std::vector<std::pair<std::string, std::string>>& beside, TuningFiles& files,
                Diagnostics& diagnostics) {
-  const auto named =
-      std::find_if(files.root.entries.begin(), files.root.entries.end(), [](const YamlEntry& e) {
-        return e.key == "fsdp_config" && e.value.is_scalar() && e.value.text.ends_with(".json");
-      });
+  const auto named = std::ranges::find_if(files.root.entries, [](const YamlEntry& e) {
+    return e.key == "fsdp_config" && e.value.is_scalar() && e.value.text.ends_with(".json");
+  });
   if (named == files.root.entries.end()) return;
   const fs::path name = fs::path(named->value.text).filename();
-  const auto given = std::find_if(beside.begin(), beside.end(), [&](const auto& other) {
-    return fs::path(other.first).filename() == name;
-  });
+  const auto given = std::ranges::find_if(
+      beside, [&](const auto& other) { return fs::path(other.first).filename() == name; });
   const auto file = file_beside(named->value);
   std::optional<YamlNode> group;
   if (given != beside.end())
@@ -192,10 +330,9 @@ void add_launch(const ImportSource& source, const PlanImportOptions& options, Tu
   if (!launch) return;
   for (const YamlNode& name : launch->files) {
     const auto file = file_beside(name);
-    const bool given =
-        std::any_of(options.beside.begin(), options.beside.end(), [&](const auto& other) {
-          return fs::path(other.first).filename() == fs::path(name.text).filename();
-        });
+    const bool given = std::ranges::any_of(options.beside, [&](const auto& other) {
+      return fs::path(other.first).filename() == fs::path(name.text).filename();
+    });
     if (!file && !given)
       diagnostics.add(name.mark, "",
                       "names the file " + in_quotes(name.text) +

@@ -9,9 +9,9 @@
 
 #include "models/layers/memory_parameters.hpp"
 #include "scenarios/catalog/model_names.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
-#include "scenarios/imports/frameworks/model_files.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 
 namespace foretrain {
@@ -21,7 +21,7 @@ namespace tuning {
 /// otherwise.
 bool TuningReader::is_trl() const {
   const auto has = [&](std::string_view key) { return node_at(files_.root, key) != nullptr; };
-  const auto any = [&](const Keys& keys) { return std::any_of(keys.begin(), keys.end(), has); };
+  const auto any = [&](const Keys& keys) { return std::ranges::any_of(keys, has); };
   if (framework_ != TuningFramework::transformers) return false;
   if (any({"max_seq_length", "evaluation_strategy", "dataset_mixer", "block_size", "do_train"}))
     return false;

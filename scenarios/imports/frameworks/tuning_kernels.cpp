@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recomputation and kernels of fine-tuning frameworks.
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 
@@ -14,10 +14,6 @@ namespace {
 constexpr auto attention_kernels = std::to_array<std::string_view>(
     {"auto", "none", "sdpa", "flash_attention_2", "flash_attn", "flash_attention", "flash", "fa2",
      "flex_attention", "flex", "xformers", "eager", "disabled", "true", "false"});
-
-bool is_one_of(const auto& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 Framework importer_of(TuningFramework framework) {
   switch (framework) {
@@ -84,8 +80,7 @@ void TuningReader::read_attention() {
     const bool third = kernel.ends_with("flash_attention_3") || kernel == "fa3" ||
                        kernel.find("flash-attn3") != std::string::npos;
     if (third) job_.memory.attention_library = AttentionLibrary::flash3;
-    if (!third && !is_one_of(attention_kernels, kernel) &&
-        !kernel.starts_with("kernels-community/"))
+    if (!third && !contains(attention_kernels, kernel) && !kernel.starts_with("kernels-community/"))
       refuse({key}, in_quotes(kernel) + " is not modelled: sdpa, flash_attention_2, eager");
   }
   if (eager) job_.memory.attention = AttentionKind::unfused;

@@ -14,7 +14,6 @@
 
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
-#include "scenarios/imports/shell/named_launch.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain::tuning {
@@ -77,8 +76,8 @@ bool is_script_name(const std::string& word) {
 }
 
 bool is_launcher(const std::string& word) {
-  return std::any_of(launchers.begin(), launchers.end(),
-                     [&](std::string_view name) { return is_program(word, name); });
+  return std::ranges::any_of(launchers,
+                             [&](std::string_view name) { return is_program(word, name); });
 }
 
 /// Where the launcher of the training stands: behind the last "--" of a program that submits it.
@@ -136,7 +135,7 @@ class LaunchReader {
 
   TuningLaunch take() {
     put_arguments({words_.begin() + static_cast<std::ptrdiff_t>(start_), words_.end()});
-    const auto accelerate = std::find_if(words_.begin(), words_.end(), [](const std::string& word) {
+    const auto accelerate = std::ranges::find_if(words_, [](const std::string& word) {
       return is_program(word, "accelerate") || is_program(word, "accelerate-launch");
     });
     const auto script = words_.begin() + static_cast<std::ptrdiff_t>(start_);
@@ -172,7 +171,7 @@ class LaunchReader {
     std::vector<std::string> strays;
     for (const auto& [said, text] : arguments_of(words, strays)) {
       std::string name = said;
-      std::replace(name.begin(), name.end(), '-', '_');
+      std::ranges::replace(name, '-', '_');
       if (name == "config" && names_file(text))
         add_file(text);
       else if (name.starts_with("no_") && text == "true" && name != "no_cuda" && !result_.megatron)
@@ -192,7 +191,7 @@ class LaunchReader {
     std::vector<std::string> strays;
     for (const auto& [said, text] : arguments_of(words, strays)) {
       std::string name = said;
-      std::replace(name.begin(), name.end(), '-', '_');
+      std::ranges::replace(name, '-', '_');
       if (name == "config_file")
         add_file(text);
       else if (name == "multi_gpu" || name == "m" || name == "module")
@@ -220,14 +219,13 @@ class LaunchReader {
     const auto found = launch_.variables.find("CUDA_VISIBLE_DEVICES");
     if (found == launch_.variables.end() || found->second.find('$') != std::string::npos)
       return std::nullopt;
-    return 1 + static_cast<int>(std::count(found->second.begin(), found->second.end(), ','));
+    return 1 + static_cast<int>(std::ranges::count(found->second, ','));
   }
 
   void put_size(bool accelerates) {
     if (accelerates) return;
-    const bool swift = std::any_of(words_.begin(), words_.end(), [](const std::string& word) {
-      return is_program(word, "swift");
-    });
+    const bool swift = std::ranges::any_of(
+        words_, [](const std::string& word) { return is_program(word, "swift"); });
     std::optional<int> nodes = launch_.size.nodes;
     std::optional<int> each = launch_.size.gpus_per_node;
     if (!nodes) nodes = variable("NNODES");

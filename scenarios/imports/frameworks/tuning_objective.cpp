@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 
@@ -76,11 +77,11 @@ std::string TuningReader::trl_trainer() {
       return "grpo";
     }
   const std::string loss = in_.text({"loss_type"});
-  if (std::find(dpo_losses.begin(), dpo_losses.end(), loss) != dpo_losses.end()) {
+  if (contains(dpo_losses, loss)) {
     assume(fmt::format("DPO, whose loss {} is (trainer)", loss));
     return "dpo";
   }
-  const auto pair = std::find_if(pair_keys().begin(), pair_keys().end(), has);
+  const auto pair = std::ranges::find_if(pair_keys(), has);
   if (pair == pair_keys().end()) return {};
   const std::string named = trainer_of_names();
   if (named.empty())

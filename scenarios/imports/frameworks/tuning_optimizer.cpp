@@ -157,7 +157,7 @@ std::string_view optimizer_name(const Training& training, OffloadKind offload) {
            row.name.starts_with(paged) == (offload == OffloadKind::paged) && first == row.moment &&
            second == row.moment;
   };
-  const auto* const row = std::find_if(named_optimizers.begin(), named_optimizers.end(), is_said);
+  const auto* const row = std::ranges::find_if(named_optimizers, is_said);
   return row == named_optimizers.end() ? std::string_view() : row->name;
 }
 
@@ -166,8 +166,8 @@ void TuningReader::read_optimizer() {
   Training& training = job_.training;
   const bool in_backward = name.ends_with(layerwise);
   if (in_backward) name.resize(name.size() - layerwise.size());
-  const auto row = std::find_if(named_optimizers.begin(), named_optimizers.end(),
-                                [&](const NamedOptimizer& each) { return each.name == name; });
+  const auto row = std::ranges::find_if(
+      named_optimizers, [&](const NamedOptimizer& each) { return each.name == name; });
   if (row == named_optimizers.end() || (in_backward && row->projection == ProjectionKind::none)) {
     refuse(keys_.optimizer, in_quotes(in_.text(keys_.optimizer)) + " is not modelled");
     return;
@@ -209,9 +209,8 @@ void TuningReader::read_projection(ProjectionKind kind) {
   const auto number = [&](const char* name, int usual) {
     const std::string text = optimizer_argument(name);
     if (text.empty()) return usual;
-    const bool digits = text.size() <= 6 && std::all_of(text.begin(), text.end(), [](char c) {
-                          return c >= '0' && c <= '9';
-                        });
+    const bool digits =
+        text.size() <= 6 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
     const int value = digits ? std::stoi(text) : 0;
     if (value < 1)
       in_.refuse("optim_args", fmt::format("{}={} is no whole number above zero", name, text));
@@ -256,8 +255,8 @@ void TuningReader::read_projected(const Keys& keys) {
     refuse(keys, "is missing: the Trainer asks for the matrices whose gradients are projected");
   if (words.empty() || model == nullptr) return;
   const auto any = [&](const LinearModule& module) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](const std::string& word) { return is_named(word, module); });
+    return std::ranges::any_of(words,
+                               [&](const std::string& word) { return is_named(word, module); });
   };
   const FoundTargets found = found_targets(*model, any);
   const FoundTargets all = found_targets(*model, [](const LinearModule&) { return true; });

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/frameworks/internal/python_tree.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 
@@ -106,17 +107,9 @@ bool ends_call(const std::string& path, std::string_view end) {
 }
 
 const KnownCall* known_call(const std::string& path) {
-  const auto found = std::find_if(known_calls.begin(), known_calls.end(),
-                                  [&](const KnownCall& call) { return ends_call(path, call.end); });
+  const auto found = std::ranges::find_if(
+      known_calls, [&](const KnownCall& call) { return ends_call(path, call.end); });
   return found == known_calls.end() ? nullptr : &*found;
-}
-
-YamlNode plain_text(std::string text, const Mark& mark) {
-  YamlNode node;
-  node.kind = YamlNode::Kind::scalar;
-  node.text = std::move(text);
-  node.mark = mark;
-  return node;
 }
 
 /// `is_bfloat16_supported()`, `not torch.cuda.is_bf16_supported()`.
@@ -135,8 +128,8 @@ class ScriptArguments {
 
   void add(const PythonCall& found, Diagnostics& diagnostics) {
     const YamlNode& call = found.call;
-    if (std::any_of(other_models.begin(), other_models.end(),
-                    [&](std::string_view other) { return ends_call(call.text, other); }))
+    if (std::ranges::any_of(other_models,
+                            [&](std::string_view other) { return ends_call(call.text, other); }))
       diagnostics.add(call.mark, call.text, "loads a tower beside the model: not modelled");
     const KnownCall* const known = known_call(call.text);
     if (known == nullptr) return;
@@ -147,7 +140,7 @@ class ScriptArguments {
     names.push_back(call.text);
     unsloth = unsloth || known->unsloth;
     trains = trains || known->trains;
-    if (!known->trainer.empty()) put("trainer", plain_text(std::string(known->trainer), call.mark));
+    if (!known->trainer.empty()) put("trainer", text_node(std::string(known->trainer), call.mark));
     if (known->loads) take_loading(*known, call);
     if (ends_call(call.text, "get_peft_model") || ends_call(call.text, "LoraConfig"))
       take_adapter(*known, call);
@@ -201,18 +194,18 @@ class ScriptArguments {
     const bool eight =
         call.find("load_in_8bit") != nullptr && call.find("load_in_8bit")->text == "True";
     if (call.find("load_in_4bit") == nullptr && !whole && !eight)
-      put("load_in_4bit", plain_text("true", call.mark));
+      put("load_in_4bit", text_node("true", call.mark));
     const YamlNode* const type = call.find("dtype");
-    if (type == nullptr || type->is_null()) put("dtype", plain_text("auto", call.mark));
-    put("bnb_4bit_use_double_quant", plain_text("true", call.mark));
+    if (type == nullptr || type->is_null()) put("dtype", text_node("auto", call.mark));
+    put("bnb_4bit_use_double_quant", text_node("true", call.mark));
   }
 
   /// get_peft_model(r=16, lora_dropout=0, use_gradient_checkpointing="unsloth") by default.
   void take_adapter(const KnownCall& known, const YamlNode& call) {
-    put("peft_type", plain_text("LORA", call.mark));
+    put("peft_type", text_node("LORA", call.mark));
     if (!known.unsloth) return;
     const auto usual = [&](const char* said, const char* key, const char* value) {
-      if (call.find(said) == nullptr) put(key, plain_text(value, call.mark));
+      if (call.find(said) == nullptr) put(key, text_node(value, call.mark));
     };
     usual("r", "r", "16");
     usual("lora_dropout", "lora_dropout", "0");
@@ -223,22 +216,18 @@ class ScriptArguments {
     modules.mark = call.mark;
     for (const char* name :
          {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"})
-      modules.items.push_back(plain_text(name, call.mark));
+      modules.items.push_back(text_node(name, call.mark));
     put("target_modules", std::move(modules));
   }
 
   void take(const YamlEntry& entry) {
-    if (std::find(object_arguments.begin(), object_arguments.end(), entry.key) !=
-            object_arguments.end() ||
-        entry.value.is_null())
-      return;
+    if (contains(object_arguments, entry.key) || entry.value.is_null()) return;
     if (asks_device(entry.value)) {
-      if (entry.key == "bf16") put("bf16", plain_text("auto", entry.mark));
+      if (entry.key == "bf16") put("bf16", text_node("auto", entry.mark));
       return;
     }
-    const auto* const other =
-        std::find_if(other_names_of_calls.begin(), other_names_of_calls.end(),
-                     [&](const OtherName& name) { return name.from == entry.key; });
+    const auto* const other = std::ranges::find_if(
+        other_names_of_calls, [&](const OtherName& name) { return name.from == entry.key; });
     const std::string key(other == other_names_of_calls.end() ? entry.key : other->to);
     YamlNode value = entry.value;
     if (value.is_scalar() && value.text.starts_with("torch.")) value.text.erase(0, 6);
@@ -267,11 +256,11 @@ std::optional<YamlNode> tuning_python(const ImportSource& source, std::vector<st
     return std::nullopt;
   }
   if (script.unsloth) {
-    put_value(script.root, "unsloth", plain_text("true", top));
-    put_value(script.root, "num_processes", plain_text("1", top));
+    put_value(script.root, "unsloth", text_node("true", top));
+    put_value(script.root, "num_processes", text_node("1", top));
     assumed.emplace_back("one GPU: Unsloth's scripts run on one (--gpus)");
   }
-  std::sort(script.names.begin(), script.names.end());
+  std::ranges::sort(script.names);
   script.names.erase(std::unique(script.names.begin(), script.names.end()), script.names.end());
   assumed.push_back(fmt::format("of the script the arguments of {} are read, and nothing is run",
                                 fmt::join(script.names, ", ")));

@@ -135,7 +135,7 @@ void TuningReader::read_wrapping() {
     refuse(policy.keys, "gathers the whole model at once, which is not modelled");
   else if (how != "transformer_based_wrap" && how != "size_based_wrap")
     refuse(policy.keys, in_quotes(how) + " is not modelled: transformer_based_wrap");
-  if (!names.empty() && std::none_of(names.begin(), names.end(), names_layers))
+  if (!names.empty() && std::ranges::none_of(names, names_layers))
     refuse(layers.keys, "names no whole layers; shards are modelled layer by layer");
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "models/layers/adapter_layers.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
@@ -49,9 +50,8 @@ const Keys parameter_keys{"target_parameters", "lora_target_parameters"};
 
 /// std::regex goes back where it failed: what could take it long is not tried.
 bool is_quick(const std::string& pattern) {
-  const auto choices = std::count_if(pattern.begin(), pattern.end(), [](char c) {
-    return c == '*' || c == '+' || c == '{' || c == '(' || c == '?';
-  });
+  const auto choices = std::ranges::count_if(
+      pattern, [](char c) { return c == '*' || c == '+' || c == '{' || c == '(' || c == '?'; });
   const bool nested = pattern.find(")*") != std::string::npos ||
                       pattern.find(")+") != std::string::npos ||
                       pattern.find("){") != std::string::npos;
@@ -68,7 +68,7 @@ std::optional<std::regex> pattern_of(const std::string& text) {
 }
 
 bool takes(const std::regex& pattern, const LinearModule& module, int layer) {
-  return std::any_of(layer_paths.begin(), layer_paths.end(), [&](std::string_view path) {
+  return std::ranges::any_of(layer_paths, [&](std::string_view path) {
     return std::regex_match(fmt::format("{}{}.{}", path, layer, module.path), pattern);
   });
 }
@@ -117,7 +117,7 @@ void TuningReader::read_words(const LlmShape& model, const std::vector<std::stri
                               }).targets.any();
     if (any) continue;
     const std::string_view last = std::string_view(word).substr(word.rfind('.') + 1);
-    if (std::find(known_names.begin(), known_names.end(), last) == known_names.end())
+    if (!contains(known_names, last))
       refuse(keys_.targets,
              in_quotes(word) + " is no linear layer of attention or MLP that is modelled");
     else
@@ -126,9 +126,8 @@ void TuningReader::read_words(const LlmShape& model, const std::vector<std::stri
   }
   take_found(found_targets(model,
                            [&](const LinearModule& module) {
-                             return std::any_of(words.begin(), words.end(), [&](const auto& word) {
-                               return takes(word, module);
-                             });
+                             return std::ranges::any_of(
+                                 words, [&](const auto& word) { return takes(word, module); });
                            }),
              fine);
   fine.targets.add(fused);

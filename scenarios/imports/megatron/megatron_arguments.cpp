@@ -221,7 +221,7 @@ const std::vector<std::string>& known_megatron_arguments() {
     std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
     const auto others = arguments_without_memory();
     names.insert(names.end(), others.begin(), others.end());
-    std::sort(names.begin(), names.end());
+    std::ranges::sort(names);
     return names;
   }();
   return known;

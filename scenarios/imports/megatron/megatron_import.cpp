@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/shell/argument_reader.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/units_text.hpp"
@@ -88,10 +89,6 @@ class Reporter {
   std::shared_ptr<const std::string> file_;
   Diagnostics& diagnostics_;
 };
-
-bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 int degree(const MegatronArguments& arguments, const std::string& name) {
   ArgumentReader reader(arguments);
@@ -219,11 +216,10 @@ void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNote
   notes.read.insert(notes.read.end(), mapping.read.begin(), mapping.read.end());
   std::erase_if(notes.read,
                 [&](const std::string& name) { return contains(mapping.approximated, name); });
-  std::sort(notes.read.begin(), notes.read.end());
+  std::ranges::sort(notes.read);
   for (const std::string& name : mapping.ignored) {
     if (contains(notes.read, name)) continue;
-    const bool slow =
-        std::find(changes_time.begin(), changes_time.end(), name) != changes_time.end();
+    const bool slow = contains(changes_time, name);
     const bool pauses = name == "eval-interval" || name == "eval-iters";
     if (pauses && in.peek_integer("eval-iters") != 0)
       notes.evaluation.push_back(name);
@@ -257,10 +253,9 @@ void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Re
 bool guess_vocabulary(const MegatronEnvironment& environment, const PlanImportOptions& options,
                       MegatronSource& found, std::vector<std::string>& assumed) {
   const MegatronMapping first = map_megatron_arguments(found.arguments, environment);
-  const bool unknown =
-      std::any_of(first.errors.begin(), first.errors.end(), [](const std::string& message) {
-        return message.starts_with("--tokenizer-type: the vocabulary");
-      });
+  const bool unknown = std::ranges::any_of(first.errors, [](const std::string& message) {
+    return message.starts_with("--tokenizer-type: the vocabulary");
+  });
   if (!unknown) return false;
   MegatronArguments trial = found.arguments;
   trial["vocab-size"] = "1000";

@@ -192,7 +192,7 @@ std::vector<int> windowed_layers(const std::string& skip, int layers) {
 /// pattern is another one.
 std::optional<int> period_of(const std::vector<int>& windowed) {
   if (windowed.empty()) return std::nullopt;
-  const auto whole = std::find(windowed.begin(), windowed.end(), 0);
+  const auto whole = std::ranges::find(windowed, 0);
   const int period = whole == windowed.end() ? 0 : static_cast<int>(whole - windowed.begin()) + 1;
   for (int layer = 0; layer < static_cast<int>(windowed.size()); ++layer) {
     const int expected = period == 0 || (layer + 1) % period != 0 ? 1 : 0;
@@ -259,7 +259,7 @@ void MegatronMapper::map_moe() {
               std::to_string(model.layers) + " layers");
     return;
   }
-  const auto first = std::find(pattern.begin(), pattern.end(), 1);
+  const auto first = std::ranges::find(pattern, 1);
   moe.first_dense_layers = static_cast<int>(first - pattern.begin());
   if (first != pattern.end()) {
     const auto second = std::find(first + 1, pattern.end(), 1);

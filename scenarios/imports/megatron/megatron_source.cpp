@@ -20,7 +20,7 @@ constexpr auto telling = std::to_array<std::string_view>(
      "--pipeline-model-parallel-size", "--global-batch-size"});
 
 bool is_telling(std::string_view word) {
-  return std::any_of(telling.begin(), telling.end(), [&](std::string_view name) {
+  return std::ranges::any_of(telling, [&](std::string_view name) {
     return word == name ||
            (word.starts_with(name) && (word[name.size()] == '=' || word[name.size()] == ' '));
   });
@@ -29,7 +29,7 @@ bool is_telling(std::string_view word) {
 bool launches(const ShellCommand& command) {
   static const std::set<std::string> only_print{"echo", "printf", "cat", "print"};
   return !command.words.empty() && only_print.count(command.words.front()) == 0 &&
-         std::any_of(command.words.begin(), command.words.end(), is_telling);
+         std::ranges::any_of(command.words, is_telling);
 }
 
 /// First word of the training script's own arguments.
@@ -70,8 +70,8 @@ std::vector<std::string> words_of_variables(const ShellScript& script,
     std::vector<std::string> fields =
         script.variables.fields("${" + name + (value.array ? "[@]}" : "}"));
     if (fields.empty() || !fields.front().starts_with("--")) continue;
-    if (std::none_of(fields.begin(), fields.end(),
-                     [](const std::string& field) { return field.starts_with("--"); }))
+    if (std::ranges::none_of(fields,
+                             [](const std::string& field) { return field.starts_with("--"); }))
       continue;
     names.push_back(name);
     words.insert(words.end(), fields.begin(), fields.end());
@@ -137,6 +137,18 @@ std::string argument_text(const YamlNode& node) {
   return "[" + text + "]";
 }
 
+/// A flat map of argument names, with or without dashes before them, to values.
+MegatronSource megatron_source_of(const YamlNode& map) {
+  MegatronSource found;
+  for (const YamlEntry& entry : map.entries) {
+    const std::string name =
+        entry.key.substr(std::min(entry.key.find_first_not_of('-'), entry.key.size()));
+    found.arguments[name] = argument_text(entry.value);
+    found.lines[name] = entry.mark.line;
+  }
+  return found;
+}
+
 std::optional<MegatronSource> read_map(const ImportSource& source, Diagnostics& diagnostics) {
   const std::size_t before = diagnostics.count();
   const auto root = parse_yaml(source.text, source.name, YamlLimits{}, diagnostics);
@@ -171,17 +183,6 @@ bool looks_like_map(const ImportSource& source) {
 }
 
 }  // namespace
-
-MegatronSource megatron_source_of(const YamlNode& map) {
-  MegatronSource found;
-  for (const YamlEntry& entry : map.entries) {
-    const std::string name =
-        entry.key.substr(std::min(entry.key.find_first_not_of('-'), entry.key.size()));
-    found.arguments[name] = argument_text(entry.value);
-    found.lines[name] = entry.mark.line;
-  }
-  return found;
-}
 
 std::optional<MegatronSource> read_megatron_source(const ImportSource& source,
                                                    const PlanImportOptions& options,

@@ -32,9 +32,6 @@ struct MegatronSource {
                                                                  const PlanImportOptions& options,
                                                                  Diagnostics& diagnostics);
 
-/// A flat map of argument names, with or without dashes before them, to values.
-[[nodiscard]] MegatronSource megatron_source_of(const YamlNode& map);
-
 /// Whether a map is a file of Megatron-LM's --yaml-cfg: arguments at its top, fields of
 /// TransformerConfig under `language_model` and of ModelParallelConfig under `model_parallel`.
 [[nodiscard]] bool is_megatron_yaml(const YamlNode& root);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/contains.hpp"
 #include "scenarios/imports/megatron/megatron_source.hpp"
 
 #include <algorithm>
@@ -6,7 +7,6 @@
 #include <string_view>
 
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
-#include "scenarios/imports/frameworks/internal/core_reader.hpp"
 
 namespace foretrain {
 namespace {
@@ -42,17 +42,6 @@ constexpr auto without_argument = std::to_array<std::string_view>(
     {"_cpu_offloading_context", "async_tensor_model_parallel_allreduce", "perform_initialization",
      "rotary_interleaved"});
 
-template <class Names>
-bool has(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view argument_in(const std::vector<core::Field>& fields, std::string_view name) {
-  const auto found = std::find_if(fields.begin(), fields.end(),
-                                  [&](const core::Field& field) { return field.name == name; });
-  return found == fields.end() ? std::string_view() : found->argument;
-}
-
 bool is_false(const std::string& text) { return text == "false" || text == "False"; }
 bool is_true(const std::string& text) { return text == "true" || text == "True"; }
 
@@ -78,14 +67,15 @@ class YamlArguments {
   }
 
   static std::string dashed(std::string name) {
-    std::replace(name.begin(), name.end(), '_', '-');
+    std::ranges::replace(name, '_', '-');
     return name;
   }
 
   void put_argument(const YamlEntry& entry) {
     const std::string text = core::core_text(entry.value);
-    if (text.empty() || has(passed_over, entry.key)) return;
-    if (const auto argument = argument_in(core::inverse_fields(), entry.key); !argument.empty()) {
+    if (text.empty() || contains(passed_over, entry.key)) return;
+    if (const auto argument = core::argument_in(core::inverse_fields(), entry.key);
+        !argument.empty()) {
       if (is_false(text)) set(std::string(argument), "true", entry);
     } else if (!is_false(text)) {
       set(dashed(entry.key), text, entry);
@@ -96,11 +86,11 @@ class YamlArguments {
     const std::string text = core::core_text(entry.value);
     const std::string& name = entry.key;
     if (text.empty()) return;
-    const bool harmless =
-        has(core::harmless_model_fields(), name) || has(core::approximate_model_fields(), name);
-    if (const auto renamed = argument_in(core::renamed_fields(), name); !renamed.empty()) {
+    const bool harmless = contains(core::harmless_model_fields(), name) ||
+                          contains(core::approximate_model_fields(), name);
+    if (const auto renamed = core::argument_in(core::renamed_fields(), name); !renamed.empty()) {
       set(std::string(renamed), text, entry, group);
-    } else if (const auto off = argument_in(core::inverse_fields(), name); !off.empty()) {
+    } else if (const auto off = core::argument_in(core::inverse_fields(), name); !off.empty()) {
       if (is_false(text)) set(std::string(off), "true", entry, group);
     } else if (name == "activation_func") {
       put_activation(text, entry, group);
@@ -112,7 +102,7 @@ class YamlArguments {
     } else if (name == "overlap_p2p_comm") {
       if (is_false(text)) set("no-overlap-p2p-communication", "true", entry, group);
     } else if (!is_false(text) && name != "gated_linear_unit" && !harmless &&
-               !has(without_argument, name)) {
+               !contains(without_argument, name)) {
       set(dashed(name), text, entry, group);
     }
   }

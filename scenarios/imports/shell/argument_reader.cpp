@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "models/base/contains.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -322,10 +323,9 @@ constexpr auto single_names =
 
 bool leaves_memory_alone(const std::string& name) {
   const std::string_view given(name);
-  const bool family = std::any_of(families.begin(), families.end(), [&](std::string_view prefix) {
-    return given.starts_with(prefix);
-  });
-  return family || std::find(single_names.begin(), single_names.end(), given) != single_names.end();
+  const bool family = std::ranges::any_of(
+      families, [&](std::string_view prefix) { return given.starts_with(prefix); });
+  return family || contains(single_names, given);
 }
 
 std::vector<std::string> arguments_without_memory() {

@@ -60,7 +60,7 @@ ShellTruth compare_numbers(const std::string& left, const std::string& operation
 /// The inside of one pair of brackets, without && and ||.
 ShellTruth test(Words words, const ShellVariables& variables) {
   const auto first =
-      std::find_if(words.begin(), words.end(), [](const std::string& word) { return word != "!"; });
+      std::ranges::find_if(words, [](const std::string& word) { return word != "!"; });
   const bool negated = (first - words.begin()) % 2 == 1;
   words.erase(words.begin(), first);
   ShellTruth result = ShellTruth::unknown;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <utility>
 
+#include "models/base/contains.hpp"
 #include "scenarios/imports/shell/shell_condition.hpp"
 #include "scenarios/imports/shell/shell_tokens.hpp"
 
@@ -127,9 +128,7 @@ class Follower {
   std::size_t block(const Tokens& tokens, std::size_t at, bool live,
                     const std::vector<std::string_view>& ends) {
     while (ok_ && at < tokens.size()) {
-      if (tokens[at].kind != ShellToken::Kind::array &&
-          std::find(ends.begin(), ends.end(), tokens[at].text) != ends.end())
-        return at;
+      if (tokens[at].kind != ShellToken::Kind::array && contains(ends, tokens[at].text)) return at;
       at = statement(tokens, at, live);
     }
     return at;

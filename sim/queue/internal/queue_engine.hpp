@@ -9,13 +9,42 @@
 #include <vector>
 
 #include "models/base/random.hpp"
-#include "sim/queue/internal/free_profile.hpp"
 #include "sim/queue/internal/host_pool.hpp"
 #include "sim/queue/internal/job_stream.hpp"
-#include "sim/queue/internal/queue_tally.hpp"
 #include "sim/queue/queue_run.hpp"
 
 namespace foretrain::internal {
+
+/// What the cluster is doing at an instant.
+struct QueueState {
+  int waiting_jobs = 0;
+  std::int64_t waiting_hosts = 0;
+  int allocated = 0;  ///< hosts
+  int down = 0;
+};
+
+/// Books of one replication: integrals over time, clipped to the counted stretch and to the bins.
+class QueueTally {
+ public:
+  QueueTally(const QueueModel& model, const QueueRunOptions& options);
+
+  /// The state held from `from` to `to`.
+  void held(const QueueState& state, double from, double to);
+  /// Seconds of [from, to) between warm-up and horizon.
+  [[nodiscard]] double counted(double from, double to) const;
+  [[nodiscard]] bool counts(double time) const { return time >= warm_up_ && time < horizon_; }
+
+  [[nodiscard]] QueueSample& sample() { return sample_; }
+  [[nodiscard]] QueueSample finish();
+
+ private:
+  void add_to_bins(const QueueState& state, double from, double to);
+
+  QueueSample sample_;
+  double warm_up_;
+  double horizon_;
+  double bin_s_;
+};
 
 /// A job that waits or runs; times in seconds.
 struct QueueJob {
@@ -76,7 +105,7 @@ using WaitingList = std::set<WaitingKey>;
 
 /// One replication. queue_engine.cpp has what happens, queue_pass.cpp who starts, queue_blocks.cpp
 /// maintenance and reservations, queue_interruptions.cpp failures and preemption,
-/// queue_followers.cpp jobs that follow others.
+/// queue_blocks.cpp jobs that follow others.
 class QueueEngine {
  public:
   QueueEngine(const QueueModel& model, const QueueRunOptions& options);

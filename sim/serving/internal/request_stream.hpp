@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/base/random.hpp"
-#include "sim/serving/serving_model.hpp"
+#include "sim/serving/serving_run.hpp"
 
 namespace foretrain::internal {
 

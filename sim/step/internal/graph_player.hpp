@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "models/step/task_graph.hpp"
+#include "sim/flows/flow_network.hpp"
 #include "sim/flows/flow_simulation.hpp"
-#include "sim/flows/traffic.hpp"
 #include "sim/step/event_engine.hpp"
 
 namespace foretrain {

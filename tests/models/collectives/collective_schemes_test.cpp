@@ -6,7 +6,7 @@
 #include <set>
 
 #include "models/collectives/registry.hpp"
-#include "models/collectives/tree.hpp"
+#include "models/collectives/scheme.hpp"
 
 using namespace foretrain;
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "models/data/gradient_projection.hpp"
-#include "models/data/optimizer_states.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "tests/models/example_job.hpp"

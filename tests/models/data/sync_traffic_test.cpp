@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/data/sync_traffic.hpp"
+#include "models/data/data_parallel.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -216,10 +216,8 @@ TEST_CASE("process groups: shards are neighbours in the group, copies a shard ap
   const Group apart = grid_of({.context = 2, .pipeline = 2, .data = 4}, stages_in_replica)
                           .group(GroupKind::data_context);
   REQUIRE(apart.members() == std::vector<int>{0, 1, 4, 5, 8, 9, 12, 13});
-  CHECK(apart.nests(4));
   CHECK(apart.part(4).members(8) == std::vector<int>{8, 9, 12, 13});
   CHECK(apart.copies(4).members(1) == std::vector<int>{1, 9});
-  CHECK_FALSE(apart.nests(3));
 }
 
 TEST_CASE(

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "models/collectives/collective_cost.hpp"
-#include "models/collectives/seats.hpp"
+#include "models/collectives/scheme.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/step/step_costs.hpp"

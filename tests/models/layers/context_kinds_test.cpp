@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "models/layers/flops.hpp"
 #include "models/layers/layer_operators.hpp"
-#include "models/layers/sliding_window.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "tests/models/layers/moe_jobs.hpp"

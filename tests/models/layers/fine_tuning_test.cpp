@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "models/forecast/closed_form.hpp"
-#include "models/layers/job_flops.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"

@@ -12,7 +12,6 @@
 #include "models/layers/layer_description.hpp"
 #include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
-#include "models/layers/sliding_window.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_costs.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "models/layers/activations.hpp"
-#include "models/layers/attention_sinks.hpp"
+#include "models/layers/context_kinds.hpp"
 #include "models/layers/launch_graphs.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/parameters.hpp"

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/layers/job_flops.hpp"
+#include "models/layers/flops.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "tests/models/example_job.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/layers/sliding_window.hpp"
 
 #include <catch2/catch.hpp>
 

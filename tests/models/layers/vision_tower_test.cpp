@@ -8,7 +8,7 @@
 #include <string>
 
 #include "models/forecast/closed_form.hpp"
-#include "models/layers/sliding_window.hpp"
+#include "models/layers/flops.hpp"
 #include "models/memory/memory.hpp"
 #include "models/memory/memory_needs.hpp"
 #include "models/rules/plan_rules.hpp"

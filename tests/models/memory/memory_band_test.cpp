@@ -5,7 +5,6 @@
 
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
-#include "models/memory/memory_band.hpp"
 #include "tests/models/example_job.hpp"
 
 using namespace foretrain;

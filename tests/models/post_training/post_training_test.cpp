@@ -5,12 +5,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/base/normal_quantile.hpp"
+#include "models/base/percentile.hpp"
 #include "models/layers/parameters.hpp"
-#include "models/post_training/policy_passes.hpp"
+#include "models/post_training/post_training_plan.hpp"
 #include "models/post_training/post_training_step.hpp"
 #include "models/post_training/rollout.hpp"
-#include "models/post_training/token_lengths.hpp"
 #include "models/post_training/weight_sync.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/step/step_costs.hpp"

@@ -9,7 +9,6 @@
 
 #include "models/forecast/path_forecast.hpp"
 #include "models/grid/stage_layout.hpp"
-#include "models/run/power_levers.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"

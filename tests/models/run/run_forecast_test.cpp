@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/run/run_forecast.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -8,7 +7,6 @@
 
 #include "models/memory/memory.hpp"
 #include "models/run/cost_forecast.hpp"
-#include "models/run/cost_range.hpp"
 #include "models/run/goodput.hpp"
 #include "models/run/machine_power.hpp"
 #include "models/run/run_model.hpp"

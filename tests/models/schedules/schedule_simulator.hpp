@@ -14,6 +14,18 @@
 
 namespace foretrain {
 
+/// Whether DualPipe runs this forward pass together with the backward pass after it: both begin
+/// when both of their inputs are there, and the traffic of one hides behind the products of the
+/// other (arXiv 2412.19437 section 3.2.1). The order alone lets the second pass of a pair begin
+/// later.
+inline bool overlaps_next(const Schedule& schedule, int stage, std::size_t pass) {
+  if (!traits_of(schedule.shape.kind).overlaps) return false;
+  const std::vector<Pass>& passes = schedule.stages[static_cast<std::size_t>(stage)];
+  return pass + 1 < passes.size() && passes[pass].kind == PassKind::forward &&
+         passes[pass + 1].kind == PassKind::backward &&
+         passes[pass].chunk != passes[pass + 1].chunk;
+}
+
 /// Times of the passes through one chunk.
 struct PassTimes {
   double forward = 1;

@@ -5,7 +5,6 @@
 
 #include "models/forecast/path_forecast.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "models/step/activation_offload.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "planner/check/check_groups.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

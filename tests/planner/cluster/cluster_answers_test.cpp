@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/cluster/cluster_cost.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_hosts.hpp"
 #include "planner/cluster/cluster_report.hpp"

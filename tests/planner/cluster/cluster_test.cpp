@@ -16,7 +16,7 @@
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/reference.hpp"
 #include "scenarios/fields/schema_json.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/cluster/cluster_texts.hpp"
 #include "tests/temporary_folder.hpp"

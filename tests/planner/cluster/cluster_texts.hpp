@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/cluster/cluster_file.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 /// Cluster files of tests.
 namespace foretrain::cluster_texts {

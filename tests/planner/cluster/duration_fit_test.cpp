@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/cluster/duration_fit.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,7 +8,7 @@
 #include <numeric>
 
 #include "models/base/random.hpp"
-#include "planner/cluster/arrival_fit.hpp"
+#include "planner/cluster/job_law_fit.hpp"
 
 namespace foretrain {
 namespace {

@@ -12,7 +12,6 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/forecast/fit.hpp"
-#include "planner/search/bisection.hpp"
 #include "planner/search/search.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/usage_error.hpp"

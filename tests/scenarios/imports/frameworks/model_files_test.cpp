@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models of files that a person names, and how their checkpoints rest.
-#include "scenarios/imports/frameworks/model_files.hpp"
 
 #include <catch2/catch.hpp>
 

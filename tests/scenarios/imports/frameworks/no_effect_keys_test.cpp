@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "scenarios/imports/frameworks/internal/no_effect_keys.hpp"
-#include "scenarios/yaml/scenario_error.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
