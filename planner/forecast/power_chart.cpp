@@ -21,7 +21,7 @@ struct WattsPanel {
 /// Means over as many stretches as there are pixels, each drawn as a level.
 ScenePath levels(const WattsPanel& panel, const SceneArea& plot, const AxisScale& y) {
   const auto count = static_cast<double>(panel.course.size());
-  const double points = std::min(count, plot.width);
+  const double points = std::floor(std::min(count, plot.width));
   ScenePath path{{}, std::nullopt, SceneColour{palette::blue}, 1.4};
   for (double i = 0.0; i < points; i += 1.0) {
     const auto from = static_cast<std::size_t>(std::floor(i * count / points));

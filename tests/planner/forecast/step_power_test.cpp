@@ -123,6 +123,22 @@ TEST_CASE("step power: the picture shows GPU, host and site", "[planner][power]"
   CHECK(test::has(svg, "all at the meter"));
   CHECK(test::has(svg, "one GPU of the first stage"));
   CHECK(test::has(svg, "the first host"));
+  // Whatever the width, each course ends at the right of its plot, between zero and its most.
+  for (const double width : {700.3, 900.0, 1234.7}) {
+    const Scene scene =
+        power_chart(step_power(scenario.job, *path), picture_space({}, width, 500.0));
+    int courses = 0;
+    for (const SceneItem& item : scene.items)
+      if (const auto* course = std::get_if<ScenePath>(&item)) {
+        ++courses;
+        CHECK(course->points.back().x == Approx(width - 20.0));
+        for (const ScenePoint& point : course->points) {
+          CHECK(point.y > 0.0);
+          CHECK(point.y < 500.0);
+        }
+      }
+    CHECK(courses == 3);
+  }
 }
 
 TEST_CASE("step power: no step draws more than --power-cap counts", "[planner][power]") {
