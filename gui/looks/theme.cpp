@@ -53,12 +53,6 @@ double luminance(const QColor& colour) {
          0.0722 * linear(colour.blueF());
 }
 
-QColor mixed(const QColor& from, const QColor& to, double share) {
-  const auto part = [&](float a, float b) { return a + static_cast<float>(share) * (b - a); };
-  return QColor::fromRgbF(part(from.redF(), to.redF()), part(from.greenF(), to.greenF()),
-                          part(from.blueF(), to.blueF()));
-}
-
 QFont scaled(double factor, QFont::Weight weight) {
   QFont font = QApplication::font();
   font.setPointSizeF(font.pointSizeF() * factor);
@@ -173,17 +167,6 @@ QColor colour_of(const Theme& theme, const Paint& paint) {
 QColor ink_on(const QColor& ground) {
   // Equal contrast to black and white: (1.05)/(L + 0.05) = (L + 0.05)/0.05.
   return luminance(ground) > 0.179 ? QColor{Qt::black} : QColor{Qt::white};
-}
-
-QColor heat_colour(const Theme& theme, double share) {
-  // Dark blue over magenta to yellow, after the idea of "plasma"; lightness grows evenly.
-  static const std::array<QColor, 5> stops{QColor{0x2b, 0x3a, 0x8c}, QColor{0x7b, 0x2f, 0xa0},
-                                           QColor{0xc6, 0x4c, 0x7b}, QColor{0xf0, 0x87, 0x4f},
-                                           QColor{0xf7, 0xd7, 0x4a}};
-  if (!std::isfinite(share)) return theme.idle;
-  const double place = std::clamp(share, 0.0, 1.0) * static_cast<double>(stops.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(place), stops.size() - 2);
-  return mixed(stops[below], stops[below + 1], place - static_cast<double>(below));
 }
 
 QFont body_font() { return QApplication::font(); }

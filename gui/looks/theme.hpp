@@ -53,8 +53,6 @@ struct Theme {
 
 /// Black or white, whichever reads better on `ground`.
 [[nodiscard]] QColor ink_on(const QColor& ground);
-/// A map from 0 (cool) to 1 (hot) for heat: even in lightness, safe for colour-blind eyes.
-[[nodiscard]] QColor heat_colour(const Theme& theme, double share);
 
 /// Fonts; sizes follow the application's font, so that high-DPI and user settings hold.
 [[nodiscard]] QFont body_font();

@@ -15,26 +15,11 @@ using Qt::Literals::StringLiterals::operator""_s;
 
 namespace {
 
-constexpr double margin = 16.0;
-constexpr double swatch = 10.0;
-constexpr double entry_gap = 18.0;
-
-QRectF inside(const QRectF& whole) {
-  return whole.adjusted(margin, margin - 4.0, -margin, -margin + 4.0);
-}
-
-QColor tone_colour(const Theme& theme, ChartHeadline::Tone tone) {
-  switch (tone) {
-    case ChartHeadline::Tone::good:
-      return theme.good;
-    case ChartHeadline::Tone::caution:
-      return theme.caution;
-    case ChartHeadline::Tone::bad:
-      return theme.bad;
-    case ChartHeadline::Tone::plain:
-      break;
-  }
-  return theme.text;
+void stand_out(QPainter& painter, const QRectF& area, const QColor& ink, double opacity) {
+  painter.setPen(QPen{ink, 1.5});
+  painter.setBrush(veiled(ink, opacity));
+  painter.drawRoundedRect(area, 3.0, 3.0);
+  painter.setBrush(Qt::NoBrush);
 }
 
 }  // namespace
@@ -55,40 +40,6 @@ QString missing_step(const StudyPointer& study) {
   if (!reasons.front().remedy.empty())
     text += u"; what helps: "_s + to_text(reasons.front().remedy);
   return text;
-}
-
-double legend_height(double width, const std::vector<LegendEntry>& entries) {
-  const QFont font = small_font();
-  double rows = entries.empty() ? 0.0 : 1.0;
-  double x = 0.0;
-  for (const LegendEntry& entry : entries) {
-    const double wide = swatch + 6.0 + text_width(entry.text, font);
-    if (x > 0.0 && x + wide > width) {
-      rows += 1.0;
-      x = 0.0;
-    }
-    x += wide + entry_gap;
-  }
-  return rows * (line_height(font) + 4.0);
-}
-
-double draw_legend(Canvas& canvas, const QRectF& area, const std::vector<LegendEntry>& entries) {
-  const QFont font = small_font();
-  const double row = line_height(font) + 4.0;
-  double x = area.left();
-  double y = area.top();
-  for (const LegendEntry& entry : entries) {
-    const double wide = swatch + 6.0 + text_width(entry.text, font);
-    if (x > area.left() && x + wide > area.right()) {
-      x = area.left();
-      y += row;
-    }
-    canvas.box({x, y + (row - 4.0 - swatch) / 2.0, swatch, swatch}, entry.paint, 2.0);
-    canvas.text({x + swatch + 6.0, y}, Qt::AlignLeft | Qt::AlignTop, entry.text,
-                {font, canvas.theme().muted}, area.right() - x - swatch - 6.0);
-    x += wide + entry_gap;
-  }
-  return y + row - area.top();
 }
 
 ChartView::ChartView(QWidget* parent) : View{parent}, tip_{new TipBox{this}} {
@@ -127,40 +78,9 @@ void ChartView::pick(const ChartMark& mark) {
   Q_EMIT selected(mark.selection);
 }
 
-std::optional<Scene> ChartView::scene(const SceneSpace& /*space*/) { return std::nullopt; }
-
-void ChartView::draw(Canvas& /*canvas*/, const QRectF& /*area*/) {}
-
-void ChartView::paint_picture(Canvas& canvas) {
-  if (!std::exchange(only_hovered_, false) || !scene_)
-    scene_ = scene({static_cast<double>(width()), static_cast<double>(height()), &window_metrics(),
-                    units(), selection_});
-  if (scene_) {
-    area_ = to_rect(scene_->chart);
-    paint_scene(canvas, *scene_);
-    for (const SceneMark& mark : scene_->marks)
-      marks_.push_back({to_rect(mark.area), to_text(mark.title), to_list(mark.lines), mark.target});
-    return paint_over(canvas);
-  }
-  draw_headline(canvas, inside(QRectF{rect()}));
-  area_ = space();
-  if (area_.height() > 60.0 && area_.width() > 120.0) draw(canvas, area_);
-}
-
-/// What is picked or under the pointer stands out from the rest of a scene.
-void ChartView::paint_over(Canvas& canvas) const {
-  QPainter& painter = canvas.painter();
-  const auto over = [&](const ChartMark& mark, const QColor& ink, double opacity) {
-    painter.setPen(QPen{ink, 1.5});
-    painter.setBrush(veiled(ink, opacity));
-    painter.drawRoundedRect(mark.area, 3.0, 3.0);
-    painter.setBrush(Qt::NoBrush);
-  };
-  for (const ChartMark& mark : marks_)
-    if (mark.selection.kind != Selection::Kind::none && mark.selection == selection_)
-      over(mark, theme().accent, 0.12);
-  if (hovered_ >= 0 && hovered_ < static_cast<int>(marks_.size()))
-    over(marks_[static_cast<std::size_t>(hovered_)], theme().muted, 0.10);
+SceneSpace ChartView::scene_space() const {
+  return {static_cast<double>(width()), static_cast<double>(height()), &window_metrics(), units(),
+          selection_};
 }
 
 void ChartView::paintEvent(QPaintEvent* /*event*/) {
@@ -170,55 +90,44 @@ void ChartView::paintEvent(QPaintEvent* /*event*/) {
   painter.fillRect(rect(), theme().surface);
   labels_.clear();
   marks_.clear();
-  Canvas canvas{painter, theme(), labels_};
   const QString why = missing();
   if (!why.isEmpty()) {
-    area_ = QRectF{};
     scene_.reset();
-    draw_message(canvas, why);
-    return;
+    area_ = QRectF{};
+    return paint_scene(painter, theme(), message_scene(why), labels_);
   }
-  paint_picture(canvas);
+  if (!std::exchange(only_hovered_, false) || !scene_) scene_ = scene(scene_space());
+  area_ = to_rect(scene_->chart);
+  paint_scene(painter, theme(), *scene_, labels_);
+  for (const SceneMark& mark : scene_->marks)
+    marks_.push_back({to_rect(mark.area), to_text(mark.title), to_list(mark.lines), mark.target});
+  // What is picked or under the pointer stands out.
+  for (const ChartMark& mark : marks_)
+    if (mark.selection.kind != Selection::Kind::none && mark.selection == selection_)
+      stand_out(painter, mark.area, theme().accent, 0.12);
+  if (hovered_ < 0 || hovered_ >= static_cast<int>(marks_.size())) return;
+  const auto number = static_cast<std::size_t>(hovered_);
+  stand_out(painter, marks_[number].area, theme().muted, 0.10);
+  for (const std::size_t item : scene_->marks[number].touches)
+    if (const auto* line = std::get_if<SceneLine>(&scene_->items[item])) {
+      painter.setPen(QPen{theme().accent, line->width + 0.8});
+      painter.drawLine(QPointF{line->from.x, line->from.y}, QPointF{line->to.x, line->to.y});
+    }
 }
 
-QRectF ChartView::space() const {
-  QRectF area = inside(QRectF{rect()});
-  const ChartHeadline line = headline();
-  if (line.text.isEmpty()) return area;
-  area.setTop(area.top() + line_height(title_font()) + 10.0);
-  if (!line.detail.isEmpty()) area.setTop(area.top() + line_height(small_font()) + 2.0);
-  return area;
-}
-
-void ChartView::draw_headline(Canvas& canvas, const QRectF& area) {
-  const ChartHeadline line = headline();
-  if (line.text.isEmpty()) return;
-  const QFont strong = title_font();
-  const double height = line_height(strong);
-  double x = area.left();
-  if (line.tone != ChartHeadline::Tone::plain) {
-    const double size = 9.0;
-    const QColor paint = tone_colour(theme(), line.tone);
-    canvas.painter().setPen(Qt::NoPen);
-    canvas.painter().setBrush(paint);
-    canvas.painter().drawEllipse(QRectF{x, area.top() + (height - size) / 2.0, size, size});
-    canvas.painter().setBrush(Qt::NoBrush);
-    x += size + 8.0;
-  }
-  canvas.text({x, area.top()}, Qt::AlignLeft | Qt::AlignTop, line.text, {strong, theme().text},
-              area.right() - x);
-  if (!line.detail.isEmpty())
-    canvas.text({area.left(), area.top() + height + 2.0}, Qt::AlignLeft | Qt::AlignTop, line.detail,
-                {small_font(), theme().muted}, area.width());
-}
-
-void ChartView::draw_message(Canvas& canvas, const QString& text) {
-  const double width = std::min(520.0, rect().width() - 2.0 * margin);
-  const QRectF space = QFontMetricsF{body_font()}.boundingRect(
-      QRectF{0.0, 0.0, width, 1e6}, Qt::AlignLeft | Qt::TextWordWrap, text);
-  const double top = std::max(margin, (rect().height() - space.height()) / 2.0);
-  canvas.paragraph({(rect().width() - std::min(width, space.width())) / 2.0, top}, width, text,
-                   {body_font(), theme().muted});
+/// In the middle.
+Scene ChartView::message_scene(const QString& why) const {
+  constexpr double margin = 16.0;
+  const SceneLetters letters{Ink::muted, LetterSize::body};
+  Scene measured{scene_space()};
+  const double most = std::min(520.0, width() - 2.0 * margin);
+  const std::string words = why.toStdString();
+  const double wide = std::min(most, measured.text_width(words, letters));
+  const double high = measured.paragraph({}, most, words, letters).height;
+  Scene scene{scene_space()};
+  scene.paragraph({(width() - wide) / 2.0, std::max(margin, (height() - high) / 2.0)}, most, words,
+                  letters);
+  return scene;
 }
 
 int ChartView::mark_at(QPointF point) const {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "gui/views/chart_canvas.hpp"
+#include "gui/views/chart_text.hpp"
 #include "gui/views/scene_painter.hpp"
 #include "gui/views/tip_box.hpp"
 #include "gui/views/view.hpp"
@@ -21,15 +21,6 @@ struct ChartMark {
   QString title;      ///< of the tip
   QStringList lines;  ///< of the tip, see TipBox
   Selection selection;
-};
-
-/// A sentence above a chart: what it shows in one line, with the tone of a verdict.
-struct ChartHeadline {
-  enum class Tone { plain, good, caution, bad };
-
-  QString text;
-  Tone tone = Tone::plain;
-  QString detail;  ///< a second, quieter line
 };
 
 /// A view that paints itself: headline, chart, and what the pointer is over. Where there is nothing
@@ -56,12 +47,10 @@ class ChartView : public View {
  protected:
   /// Why there is nothing to draw, or empty. The default asks for a step forecast.
   [[nodiscard]] virtual QString missing() const;
-  /// The whole picture; nothing: headline() and draw() make it. Called only while missing() is
-  /// empty.
-  [[nodiscard]] virtual std::optional<Scene> scene(const SceneSpace& space);
-  [[nodiscard]] virtual ChartHeadline headline() const { return {}; }
-  /// Draws into `area` and adds marks.
-  virtual void draw(Canvas& canvas, const QRectF& area);
+  /// The picture. Called only while missing() is empty.
+  [[nodiscard]] virtual Scene scene(const SceneSpace& space) = 0;
+  /// The whole view, in its units and fonts.
+  [[nodiscard]] SceneSpace scene_space() const;
   /// A new study has come.
   virtual void renew() {}
   /// Whether renew() is put off while the view is hidden: for what takes a while to make.
@@ -77,9 +66,6 @@ class ChartView : public View {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   /// Report of a study that has one.
   [[nodiscard]] const Report& report() const { return *study_->report; }
-  void add_mark(ChartMark mark) { marks_.push_back(std::move(mark)); }
-  /// Of marks() while a pointer or the keyboard is on it, else -1.
-  [[nodiscard]] int hovered() const { return hovered_; }
   TipBox& tip() { return *tip_; }
 
   void paintEvent(QPaintEvent* event) override;
@@ -88,18 +74,12 @@ class ChartView : public View {
   void leaveEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void showEvent(QShowEvent* event) override;
-  /// Where draw() draws: without margins and headline.
-  [[nodiscard]] QRectF space() const;
   /// The smallest mark there, of equal ones the nearest, then the topmost; or -1.
   [[nodiscard]] int mark_at(QPointF point) const;
 
  private:
   void hover(int mark, QPointF point);
-  /// Marks and labels of the picture as they are now.
-  void paint_picture(Canvas& canvas);
-  void paint_over(Canvas& canvas) const;
-  void draw_headline(Canvas& canvas, const QRectF& area);
-  void draw_message(Canvas& canvas, const QString& text);
+  [[nodiscard]] Scene message_scene(const QString& why) const;
 
   StudyPointer study_;
   Selection selection_;
@@ -115,16 +95,5 @@ class ChartView : public View {
 
 /// Why a study has nothing to show, as a sentence; empty where it has a step forecast.
 [[nodiscard]] QString missing_step(const StudyPointer& study);
-
-/// One entry of a legend.
-struct LegendEntry {
-  QColor paint;
-  QString text;
-};
-/// Entries in rows from the upper left corner of `area`, each row as wide as the area. Returns the
-/// height.
-double draw_legend(Canvas& canvas, const QRectF& area, const std::vector<LegendEntry>& entries);
-/// The height that draw_legend() will take.
-[[nodiscard]] double legend_height(double width, const std::vector<LegendEntry>& entries);
 
 }  // namespace foretrain::gui

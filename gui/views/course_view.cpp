@@ -52,7 +52,7 @@ QString CourseView::missing() const {
   return {};
 }
 
-std::optional<Scene> CourseView::scene(const SceneSpace& space) {
+Scene CourseView::scene(const SceneSpace& space) {
   return course_chart(*course_, memory().usable, space);
 }
 

@@ -23,7 +23,7 @@ class CourseView : public ComputedView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   void renew() override;
   [[nodiscard]] bool waits_to_be_shown() const override { return true; }
   void keyPressEvent(QKeyEvent* event) override;

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/views/chart_canvas.hpp"
+#include "gui/views/chart_text.hpp"
 
 namespace foretrain::gui {
 namespace {

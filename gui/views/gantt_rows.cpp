@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "gui/views/chart_canvas.hpp"
+#include "gui/views/chart_text.hpp"
 #include "planner/text/task_looks.hpp"
 
 namespace foretrain::gui {

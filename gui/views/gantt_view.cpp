@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/views/gantt_view.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -84,28 +86,26 @@ void GanttView::resizeEvent(QResizeEvent* event) {
   place_canvas();
 }
 
-ChartHeadline GanttView::headline() const {
-  ChartHeadline line;
-  if (!study() || study()->step() == nullptr) return line;
+SceneHeadline GanttView::headline() const {
+  if (!study() || study()->step() == nullptr) return {};
   const Job& job = report().scenario.job;
   const StepForecast& step = *study()->step();
-  const double bubble = step.breakdown.bubble / step.time;
-  line.text =
-      job.parallel.pipeline > 1
-          ? u"Stages wait %1 of the step for the pipeline"_s.arg(to_text(percent_text(bubble)))
-          : u"One stage: nothing waits for a pipeline"_s;
-  if (!study()->runs()) line.text.prepend(u"If the plan fit: "_s);
+  SceneHeadline line;
+  line.text = job.parallel.pipeline > 1
+                  ? fmt::format("Stages wait {} of the step for the pipeline",
+                                percent_text(step.breakdown.bubble / step.time))
+                  : "One stage: nothing waits for a pipeline";
+  if (!study()->runs()) line.text = "If the plan fit: " + line.text;
   line.detail =
-      u"%1 stage%2, %3%4, %5 micro-batches; step %6"_s.arg(job.parallel.pipeline)
-          .arg(job.parallel.pipeline == 1 ? u""_s : u"s"_s,
-               to_text(std::string{name_of(job.parallel.schedule)}),
-               job.parallel.virtual_stages > 1
-                   ? u" with %1 chunks per stage"_s.arg(job.parallel.virtual_stages)
-                   : u""_s,
-               to_text(with_thousands(job.microbatches())), time_label(step.time, units()));
+      fmt::format("{} stage{}, {}{}, {} micro-batches; step {}", job.parallel.pipeline,
+                  job.parallel.pipeline == 1 ? "" : "s", name_of(job.parallel.schedule),
+                  job.parallel.virtual_stages > 1
+                      ? fmt::format(" with {} chunks per stage", job.parallel.virtual_stages)
+                      : std::string{},
+                  with_thousands(job.microbatches()), seconds_text(step.time, units()));
   if (study()->path && std::abs(study()->path->stretch() - 1.0) > 0.0005)
-    line.detail += u", %1 times what is drawn (stragglers)"_s.arg(
-        to_text(fixed_text(study()->path->stretch(), 3)));
+    line.detail += fmt::format(", {} times what is drawn (stragglers)",
+                               fixed_text(study()->path->stretch(), 3));
   return line;
 }
 
@@ -116,62 +116,64 @@ std::vector<LegendEntry> GanttView::legend() const {
     for (const auto* band : {&row.work, &row.exchange, &row.data})
       for (const StepSlice& slice : band->slices()) roles.insert(slice.role);
   for (const TaskLook& look : task_looks)
-    if (roles.contains(look.role))
-      entries.push_back({slice_colour(theme(), look.role, 0, 1), QLatin1String(look.name)});
-  entries.push_back({theme().idle, u"idle"_s});
-  entries.push_back({theme().text, u"critical path"_s});
+    if (roles.contains(look.role)) entries.push_back({look.paint, look.name});
+  entries.push_back({Ink::idle, "idle"});
+  entries.push_back({Ink::text, "critical path"});
   return entries;
 }
 
-double GanttView::label_width() const { return text_width(u"stage 000"_s, small_font()) + 10.0; }
-
-QRectF GanttView::plot() const {
-  const QRectF area = space();
-  const double axis = line_height(small_font()) + 8.0;
-  return area.adjusted(label_width(), axis, 0.0, -legend_height(area.width(), legend()) - 8.0);
+/// Where the lanes have room, under the headline.
+SceneArea GanttView::plot(Scene& scene) const {
+  const SceneArea area = scene.headline(headline());
+  SceneArea plot = area.inside(scene.text_width("stage 000") + 10.0, scene.line_height() + 8.0, 0.0,
+                               legend_height(scene, area.width, legend()) + 8.0);
+  plot.height =
+      std::min(plot.height, GanttCanvas::most_lane * static_cast<double>(picture_->rows.size()));
+  return plot;
 }
 
 void GanttView::place_canvas() {
   const bool shown = missing().isEmpty();
   canvas_->setVisible(shown);
   if (!shown) return;
-  QRectF area = plot();
-  const auto rows = static_cast<double>(picture_->rows.size());
-  area.setHeight(std::min(area.height(), GanttCanvas::most_lane * rows));
-  canvas_->setGeometry(area.toRect());
+  Scene scene{scene_space()};
+  canvas_->setGeometry(to_rect(plot(scene)).toRect());
 }
 
-void GanttView::draw(Canvas& canvas, const QRectF& area) {
+Scene GanttView::scene(const SceneSpace& space) {
+  using enum Scene::Across;
+  Scene scene{space};
+  static_cast<void>(plot(scene));
+  const SceneArea& area = scene.chart;
   const QRectF lanes = canvas_->geometry();
   const auto [from, to] = canvas_->visible();
   const AxisUnit unit = seconds_axis(to, units());
   const int most = std::max(2, static_cast<int>(lanes.width() / 110.0));
-  const double top = area.top();
   for (const double tick : round_ticks(from.value() / unit.size, to.value() / unit.size, most)) {
     const double x = lanes.left() + canvas_->x_of(Seconds{tick * unit.size});
     if (x < lanes.left() - 0.5 || x > lanes.right() + 0.5) continue;
-    canvas.line({std::round(x) + 0.5, lanes.top() - 5.0}, {std::round(x) + 0.5, lanes.top()},
-                theme().muted);
-    const QString text = QString::number(tick, 'g', 8) + u" "_s + to_text(unit.name);
-    const double half = text_width(text, small_font()) / 2.0;
-    canvas.text({std::clamp(x, lanes.left() + half, area.right() - half), top},
-                Qt::AlignHCenter | Qt::AlignTop, text, {small_font(), theme().muted});
+    scene.line({std::round(x) + 0.5, lanes.top() - 5.0}, {std::round(x) + 0.5, lanes.top()},
+               Ink::muted);
+    const std::string words = tick_text(tick) + " " + unit.name;
+    const double half = scene.text_width(words) / 2.0;
+    scene.text({std::clamp(x, lanes.left() + half, area.right() - half), area.top}, middle,
+               Scene::Down::top, words);
   }
-  const int stages = static_cast<int>(picture_->rows.size());
-  const double least = line_height(small_font());
+  const double least = scene.line_height();
   const int every = std::max(1, static_cast<int>(std::ceil(least / canvas_->lane_height())));
-  for (int stage = 0; stage < stages; stage += every) {
+  for (int stage = 0; stage < static_cast<int>(picture_->rows.size()); stage += every) {
     const double y = lanes.top() + canvas_->lane_y(stage);
     if (y < lanes.top() + least / 2.0 - 2.0 || y > lanes.bottom() - least / 2.0 + 2.0) continue;
     const bool picked = selection().stage == stage;
+    const double wide = lanes.left() - area.left;
     if (picked)
-      canvas.box({area.left(), y - least / 2.0 - 2.0, label_width() - 6.0, least + 4.0},
-                 veiled(theme().accent, 0.2), 4.0);
-    canvas.text({area.left() + 4.0, y}, Qt::AlignLeft | Qt::AlignVCenter, u"stage %1"_s.arg(stage),
-                {picked ? bold(small_font()) : small_font(), picked ? theme().text : theme().muted},
-                label_width() - 8.0);
+      scene.box({area.left, y - least / 2.0 - 2.0, wide - 6.0, least + 4.0}, {Ink::accent, 0.2},
+                4.0);
+    scene.text({area.left + 4.0, y}, start, Scene::Down::middle, "stage " + std::to_string(stage),
+               {picked ? Ink::text : Ink::muted, LetterSize::small, picked}, wide - 8.0);
   }
-  draw_legend(canvas, {area.left(), lanes.bottom() + 10.0, area.width(), 0.0}, legend());
+  add_legend(scene, {area.left, lanes.bottom() + 10.0, area.width, 0.0}, legend());
+  return scene;
 }
 
 void GanttView::select(const Selection& selection) {

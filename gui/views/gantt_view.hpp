@@ -4,6 +4,7 @@
 #include "gui/views/background.hpp"
 #include "gui/views/chart_view.hpp"
 #include "gui/views/gantt_canvas.hpp"
+#include "planner/scene/scene_parts.hpp"
 
 namespace foretrain::gui {
 
@@ -23,8 +24,7 @@ class GanttView : public ChartView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] ChartHeadline headline() const override;
-  void draw(Canvas& canvas, const QRectF& area) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   void renew() override;
   void restyle() override;
   void resizeEvent(QResizeEvent* event) override;
@@ -34,9 +34,9 @@ class GanttView : public ChartView {
   void point(const GanttHit& hit, QPointF at);
   void pick_hit(const GanttHit& hit);
   void take(std::shared_ptr<const GanttPicture> picture);
-  [[nodiscard]] QRectF plot() const;
+  [[nodiscard]] SceneHeadline headline() const;
+  [[nodiscard]] SceneArea plot(Scene& scene) const;
   [[nodiscard]] std::vector<LegendEntry> legend() const;
-  [[nodiscard]] double label_width() const;
 
   GanttCanvas* canvas_;
   Background* background_;

@@ -27,41 +27,18 @@ class MapView : public ComputedView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] ChartHeadline headline() const override;
-  void draw(Canvas& canvas, const QRectF& area) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   void renew() override;
   void pick(const ChartMark& mark) override;
   void showEvent(QShowEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  /// A finished map.
-  struct Map {
-    MapQuestion question;
-    std::vector<SweepRow> cells;  ///< row by row
-    std::size_t columns = 0;
-    std::size_t rows = 0;
-    std::optional<std::size_t> best;
-    double least = 0.0;
-    double most = 0.0;
-  };
-  struct Frame;
-
   void start();
   void fill_choosers();
   void choose_default();
   void place_choosers();
-  [[nodiscard]] double heat(double value) const;
-  void draw_cell(Canvas& canvas, const Frame& frame, std::size_t cell);
-  void draw_value(Canvas& canvas, const Frame& frame, std::size_t cell) const;
-  void draw_refusal(Canvas& canvas, const QRectF& area, const QString& rules) const;
-  void draw_names(Canvas& canvas, const Frame& frame) const;
-  [[nodiscard]] static Map map_of(const Study& study, const MapQuestion& question,
-                                  const std::stop_token& stop);
   [[nodiscard]] std::optional<MapQuestion> asked() const;
-  [[nodiscard]] QString value_text(double value) const;
-  [[nodiscard]] bool less_is_better() const;
-  [[nodiscard]] QString metric_name() const;
 
   QComboBox* columns_;
   QComboBox* rows_;
@@ -69,7 +46,7 @@ class MapView : public ComputedView {
   std::vector<QLabel*> names_;  ///< of the choosers
   std::vector<SweepChoice> choices_;
   StudyPointer asked_for_;  ///< what map_ or the running sweep belongs to
-  std::shared_ptr<const Map> map_;
+  std::shared_ptr<const SweepMap> map_;
 };
 
 }  // namespace foretrain::gui

@@ -98,9 +98,7 @@ QString ParetoView::missing() const {
   return {};
 }
 
-std::optional<Scene> ParetoView::scene(const SceneSpace& space) {
-  return plan_cloud_chart(*cloud_, space);
-}
+Scene ParetoView::scene(const SceneSpace& space) { return plan_cloud_chart(*cloud_, space); }
 
 ChartMark ParetoView::told(const ChartMark& mark) const {
   const auto point = static_cast<std::size_t>(mark.selection.task);

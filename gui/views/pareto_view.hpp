@@ -26,7 +26,7 @@ class ParetoView : public ComputedView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   [[nodiscard]] ChartMark told(const ChartMark& mark) const override;
   void pick(const ChartMark& mark) override;
   void renew() override;

@@ -9,6 +9,8 @@
 #include <QLogValueAxis>
 #include <QValueAxis>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -73,25 +75,25 @@ QString ScalingView::missing() const {
   return {};
 }
 
-ChartHeadline ScalingView::headline() const {
-  ChartHeadline line;
-  if (!scaling_ || !missing().isEmpty()) return line;
+/// The headline: the child draws the chart.
+Scene ScalingView::scene(const SceneSpace& space) {
   const ScalingPoint& own = *own_point(scaling_->same_batch, report().scenario.job);
   const ScalingPoint& last = *largest(scaling_->same_batch);
-  if (last.gpus > own.gpus)
-    line.text = u"With the same batch %1 GPUs keep %2 of the speed per GPU"_s.arg(
-        to_text(with_thousands(last.gpus)), to_text(percent_text(per_gpu(last) / per_gpu(own))));
-  else
-    line.text = u"With the same batch this machine is the largest that this plan can use"_s;
-  line.detail = u"tensor, pipeline and context degrees as they are, data ranks what is left"_s;
+  const auto kept = [&](const ScalingPoint& point) {
+    return percent_text(per_gpu(point) / per_gpu(own));
+  };
+  SceneHeadline line{last.gpus > own.gpus
+                         ? fmt::format("With the same batch {} GPUs keep {} of the speed per GPU",
+                                       with_thousands(last.gpus), kept(last))
+                         : "With the same batch this machine is the largest that this plan can use",
+                     "tensor, pipeline and context degrees as they are, data ranks what is left"};
   if (const ScalingPoint* grown = largest(scaling_->growing_batch); grown && grown->gpus > own.gpus)
-    line.detail += u"; with a batch that grows %1 GPUs keep %2"_s.arg(
-        to_text(with_thousands(grown->gpus)),
-        to_text(percent_text(per_gpu(*grown) / per_gpu(own))));
-  return line;
+    line.detail += fmt::format("; with a batch that grows {} GPUs keep {}",
+                               with_thousands(grown->gpus), kept(*grown));
+  Scene scene{space};
+  scene.headline(std::move(line));
+  return scene;
 }
-
-void ScalingView::draw(Canvas& /*canvas*/, const QRectF& /*area*/) {}  // the child does
 
 void ScalingView::restyle() {
   rebuild();
@@ -106,7 +108,7 @@ void ScalingView::resizeEvent(QResizeEvent* event) {
 void ScalingView::place() {
   const bool shown = missing().isEmpty();
   view_->setVisible(shown);
-  if (shown) view_->setGeometry(space().toRect());
+  if (shown) view_->setGeometry(to_rect(scene(scene_space()).chart).toRect());
 }
 
 void ScalingView::rebuild() {

@@ -26,8 +26,7 @@ class ScalingView : public ComputedView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] ChartHeadline headline() const override;
-  void draw(Canvas& canvas, const QRectF& area) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   void renew() override;
   [[nodiscard]] bool waits_to_be_shown() const override { return true; }
   void restyle() override;

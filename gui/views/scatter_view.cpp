@@ -39,7 +39,7 @@ QString ScatterView::missing() const {
   return {};
 }
 
-std::optional<Scene> ScatterView::scene(const SceneSpace& space) {
+Scene ScatterView::scene(const SceneSpace& space) {
   SceneHeadline line;
   const auto left_out = std::find_if(measured_->left_out.begin(), measured_->left_out.end(),
                                      [](const LeftOutError& error) { return error.total(); });

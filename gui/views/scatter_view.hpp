@@ -22,7 +22,7 @@ class ScatterView : public ComputedView {
 
  protected:
   [[nodiscard]] QString missing() const override;
-  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override;
+  [[nodiscard]] Scene scene(const SceneSpace& space) override;
   void showEvent(QShowEvent* event) override;
 
  private:

@@ -2,6 +2,7 @@
 #include "gui/views/scene_painter.hpp"
 
 #include <QFontMetricsF>
+#include <QPainter>
 
 #include <cmath>
 
@@ -26,9 +27,9 @@ class WindowMetrics : public TextMetrics {
 };
 
 struct PaintOn {
-  Canvas& canvas;
-  QPainter& painter = canvas.painter();
-  const Theme& theme = canvas.theme();
+  QPainter& painter;
+  const Theme& theme;
+  std::vector<DrawnLabel>& labels;
 
   [[nodiscard]] QPen pen(const SceneColour& ink, double width, bool dashed) const {
     return {colour_of(theme, ink), width, dashed ? Qt::DashLine : Qt::SolidLine, Qt::FlatCap};
@@ -44,13 +45,13 @@ struct PaintOn {
     const QFont font = font_of(text.letters);
     const QFontMetricsF metrics{font};
     painter.setFont(font);
-    painter.setPen(colour_of(theme, SceneColour{text.letters.ink}));
+    painter.setPen(colour_of(theme, text.letters.ink));
     painter.save();
     painter.translate(text.upright ? box.bottomLeft() : box.topLeft());
     if (text.upright) painter.rotate(-90.0);
     painter.drawText(QPointF{0.0, metrics.ascent()}, to_text(text.text));
     painter.restore();
-    canvas.remember({to_text(text.text), box, text.cut});
+    labels.push_back({to_text(text.text), box, text.cut});
   }
   void operator()(const SceneLine& line) const {
     const bool straight = line.from.x == line.to.x || line.from.y == line.to.y;
@@ -61,7 +62,7 @@ struct PaintOn {
     painter.setRenderHint(QPainter::Antialiasing, true);
   }
   void operator()(const SceneBox& box) const {
-    style(box.fill, {}, 1.0, false);
+    style(box.fill, box.ink, box.width, false);
     if (box.radius > 0.0)
       painter.drawRoundedRect(to_rect(box.area), box.radius, box.radius);
     else
@@ -92,13 +93,12 @@ const TextMetrics& window_metrics() {
 }
 
 QColor colour_of(const Theme& theme, const SceneColour& colour) {
-  const Ink* const ink = std::get_if<Ink>(&colour.of);
-  return veiled(colour_of(theme, ink != nullptr ? look_of(*ink).paint : std::get<Paint>(colour.of)),
-                colour.opacity);
+  return veiled(QColor{QString::fromStdString(colour.hex(theme.dark()))}, colour.opacity);
 }
 
-void paint_scene(Canvas& canvas, const Scene& scene) {
-  for (const SceneItem& item : scene.items) std::visit(PaintOn{canvas}, item);
+void paint_scene(QPainter& painter, const Theme& theme, const Scene& scene,
+                 std::vector<DrawnLabel>& labels) {
+  for (const SceneItem& item : scene.items) std::visit(PaintOn{painter, theme, labels}, item);
 }
 
 }  // namespace foretrain::gui

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gui/views/chart_canvas.hpp"
+#include "gui/views/chart_text.hpp"
 #include "planner/scene/scene.hpp"
+
+class QPainter;
 
 namespace foretrain::gui {
 
@@ -14,7 +16,8 @@ namespace foretrain::gui {
 }
 [[nodiscard]] QColor colour_of(const Theme& theme, const SceneColour& colour);
 
-/// Draws a scene made with window_metrics().
-void paint_scene(Canvas& canvas, const Scene& scene);
+/// Draws a scene made with window_metrics(); its words are added to `labels`.
+void paint_scene(QPainter& painter, const Theme& theme, const Scene& scene,
+                 std::vector<DrawnLabel>& labels);
 
 }  // namespace foretrain::gui

@@ -34,7 +34,7 @@ class StudyChartView : public ChartView {
     const QString why = missing_step(study());
     return why.isEmpty() ? QString::fromLatin1(chart_.otherwise) : why;
   }
-  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override {
+  [[nodiscard]] Scene scene(const SceneSpace& space) override {
     return chart_.draw(*study(), space);
   }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/views/chart_canvas.hpp"
+#include "gui/views/scene_painter.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -76,23 +76,28 @@ void TipBox::paintEvent(QPaintEvent* /*event*/) {
   if (theme_ == nullptr) return;
   QPainter painter{this};
   painter.setRenderHint(QPainter::Antialiasing);
-  std::vector<DrawnLabel> labels;
-  Canvas canvas{painter, *theme_, labels};
-  const QRectF area = QRectF{rect()}.adjusted(0.5, 0.5, -0.5, -0.5);
-  canvas.box(area, theme_->raised, theme_->radius);
-  canvas.frame(area, theme_->border, 1.0, theme_->radius);
+  using enum Scene::Across;
+  const double wide = width();
+  Scene scene{{wide, static_cast<double>(height()), &window_metrics()}};
+  scene.add(SceneBox{{0.5, 0.5, wide - 1.0, height() - 1.0},
+                     Ink::raised,
+                     static_cast<double>(theme_->radius),
+                     SceneColour{Ink::border}});
   double y = inset;
-  canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, title_, {bold(body_font()), theme_->text});
-  y += line_height(bold(body_font())) + 2.0;
+  y += scene
+           .text({inset, y}, start, Scene::Down::top, title_.toStdString(),
+                 {Ink::text, LetterSize::body, true})
+           .height +
+       2.0;
   for (const QString& line : lines_) {
     const QStringList parts = line.split(u'\t');
-    canvas.text({inset, y}, Qt::AlignLeft | Qt::AlignTop, parts.front(),
-                {small_font(), theme_->muted});
+    scene.text({inset, y}, start, Scene::Down::top, parts.front().toStdString());
     if (parts.size() > 1)
-      canvas.text({width() - inset, y}, Qt::AlignRight | Qt::AlignTop, parts.back(),
-                  {small_font(), theme_->text});
-    y += line_height(small_font()) + 2.0;
+      scene.text({wide - inset, y}, end, Scene::Down::top, parts.back().toStdString(), {});
+    y += scene.line_height() + 2.0;
   }
+  std::vector<DrawnLabel> labels;
+  paint_scene(painter, *theme_, scene, labels);
 }
 
 }  // namespace foretrain::gui

@@ -30,7 +30,7 @@ class TornadoView : public ComputedView {
     if (result_->levers.empty()) return u"No input of this scenario can be moved."_s;
     return {};
   }
-  [[nodiscard]] std::optional<Scene> scene(const SceneSpace& space) override {
+  [[nodiscard]] Scene scene(const SceneSpace& space) override {
     return tornado_chart(*result_, space);
   }
   void renew() override {

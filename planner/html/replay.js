@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step played back: the lines of the fabric coloured by their use, and a mark on the step's chart.
 
-/** As fabric_svg.cpp: from idle blue over yellow to red. */
+/** As scene.cpp: from pale blue, idle, over yellow to red. */
 function heat(share) {
   const mix = (from, to, at) => from + (to - from) * at;
   const low = Math.min(1, 2 * share), high = Math.max(0, 2 * share - 1);

@@ -30,6 +30,7 @@ struct FabricReport {
   int disjoint_paths = 0;                     ///< between the first and the last host; 0: one host
   std::vector<NodeId> single_points;          ///< of failure, switches and NICs
   std::vector<double> use;  ///< share of its rate by link, of a played step; empty: none was
+  std::optional<double> least_use;  ///< the least share that is known; others have less
 };
 
 /// The fabric of a job, or why it is too small for it or cannot be built.

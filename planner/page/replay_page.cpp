@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
-#include "planner/network/fabric_svg.hpp"
+#include "planner/network/fabric_chart.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/page/internal/page_shell.hpp"
@@ -97,9 +97,10 @@ std::string words_of_side(const ReplaySide& side, const std::string& name) {
 }
 
 std::string fabric_html(const ReplaySide& side, const std::string& name) {
-  return fmt::format(
-      "<div class=\"fabric\" id=\"fabric-{}\">{}</div>\n", name,
-      heat_svg(side.report, "a line is its busiest cable at the moment that the slider shows"));
+  const std::string picture =
+      heat_svg(side.report, "A line is its busiest cable at the moment that the slider shows");
+  return fmt::format("<div class=\"fabric\" id=\"fabric-{}\">{}</div>\n", name,
+                     block_html(AnswerPicture{picture, "The fabric at a moment of the step"}));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/scene/scene.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -57,6 +59,52 @@ SceneSpace picture_space(std::string subject, double width, double height) {
   SceneSpace space{width, height};
   space.subject = std::move(subject);
   return space;
+}
+
+std::string hex_of(Heat heat, bool dark) {
+  using Stop = std::array<double, 3>;
+  // From pale blue over yellow to red; on dark ground, where pale is loud, from blue to yellow.
+  static constexpr std::array<Stop, 5> light{{{0x9c, 0xb8, 0xd6},
+                                              {0xc7, 0xb8, 0x6e},
+                                              {0xf2, 0xb7, 0x05},
+                                              {0xdd, 0x63, 0x0a},
+                                              {0xc8, 0x10, 0x10}}};
+  static constexpr std::array<Stop, 5> night{{{0x2b, 0x3a, 0x8c},
+                                              {0x7b, 0x2f, 0xa0},
+                                              {0xc6, 0x4c, 0x7b},
+                                              {0xf0, 0x87, 0x4f},
+                                              {0xf7, 0xd7, 0x4a}}};
+  const auto& stops = dark ? night : light;
+  const double place = std::clamp(heat.share, 0.0, 1.0) * static_cast<double>(stops.size() - 1);
+  const auto below = std::min(static_cast<std::size_t>(place), stops.size() - 2);
+  const auto part = [&](std::size_t at) {
+    const double from = stops.at(below).at(at);
+    return std::lround(from +
+                       (stops.at(below + 1).at(at) - from) * (place - static_cast<double>(below)));
+  };
+  return fmt::format("#{:02x}{:02x}{:02x}", part(0), part(1), part(2));
+}
+
+Paint ink_on(Heat heat) {
+  // WCAG 2.1: the luminance that has the same contrast to black as to white.
+  constexpr double even = 0.179;
+  const auto ink = [&](bool dark) {
+    const std::string hex = hex_of(heat, dark);
+    double luminance = 0.0;
+    for (const auto& [at, weight] : {std::pair{1, 0.2126}, {3, 0.7152}, {5, 0.0722}}) {
+      const double c = std::stoi(hex.substr(static_cast<std::size_t>(at), 2), nullptr, 16) / 255.0;
+      luminance += weight * (c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4));
+    }
+    return luminance > even ? "#000000" : "#ffffff";
+  };
+  return {ink(false), ink(true), "15"};
+}
+
+std::string SceneColour::hex(bool dark) const {
+  if (const Heat* heat = std::get_if<Heat>(&of)) return hex_of(*heat, dark);
+  const Ink* ink = std::get_if<Ink>(&of);
+  const Paint& paint = ink != nullptr ? look_of(*ink).paint : std::get<Paint>(of);
+  return dark ? paint.dark : paint.light;
 }
 
 SceneArea SceneArea::inside(double from_left, double from_top, double from_right,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -37,22 +38,26 @@ struct SceneArea {
 
 /// A colour by what it says, or of the palette by what it stands for; never by its value.
 struct SceneColour {
-  std::variant<Ink, Paint> of = Ink::text;
+  std::variant<Ink, Paint, Heat> of = Ink::text;
   double opacity = 1.0;
 
   // Charts name inks and paints as they are.
   // NOLINTBEGIN(google-explicit-constructor)
-  SceneColour(Ink ink, double share = 1.0) : of{ink}, opacity{share} {}
-  SceneColour(const Paint& paint, double share = 1.0) : of{paint}, opacity{share} {}
+  constexpr SceneColour(Ink ink, double share = 1.0) : of{ink}, opacity{share} {}
+  constexpr SceneColour(const Paint& paint, double share = 1.0) : of{paint}, opacity{share} {}
+  constexpr SceneColour(Heat heat, double share = 1.0) : of{heat}, opacity{share} {}
   // NOLINTEND(google-explicit-constructor)
 
   friend bool operator==(const SceneColour&, const SceneColour&) = default;
+
+  /// "#rrggbb", without the opacity.
+  [[nodiscard]] std::string hex(bool dark) const;
 };
 
 enum class LetterSize { small, body, title };
 
 struct SceneLetters {
-  Ink ink = Ink::text;
+  SceneColour ink = Ink::text;
   LetterSize size = LetterSize::small;
   bool bold = false;
 };
@@ -95,6 +100,8 @@ struct SceneBox {
   SceneArea area;
   SceneColour fill;
   double radius = 0.0;
+  std::optional<SceneColour> ink{};  ///< of its outline
+  double width = 1.0;
 };
 /// A line through points, or what it encloses.
 struct ScenePath {
@@ -137,6 +144,7 @@ struct SceneMark {
   std::string title;
   std::vector<std::string> lines{};  ///< after a tab: to the right
   SceneTarget target{};
+  std::vector<std::size_t> touches{};  ///< items, lines among them, that stand out with it
 };
 
 /// What a picture shows, in one line, with the tone of a verdict; a quieter line below.

@@ -12,14 +12,9 @@
 namespace foretrain {
 namespace {
 
-const char* hex_of(const SceneColour& colour) {
-  const Ink* ink = std::get_if<Ink>(&colour.of);
-  return ink != nullptr ? look_of(*ink).paint.light : std::get<Paint>(colour.of).light;
-}
-
 /// fill="..." or stroke="..." and how opaque it is.
 std::string painted(const char* what, const SceneColour& colour) {
-  std::string text = fmt::format(" {}=\"{}\"", what, hex_of(colour));
+  std::string text = fmt::format(" {}=\"{}\"", what, colour.hex(false));
   if (colour.opacity < 1.0) text += fmt::format(" {}-opacity=\"{:.3g}\"", what, colour.opacity);
   return text;
 }
@@ -73,7 +68,8 @@ class Tips {
     for (const SceneMark& mark : marks) {
       const auto [first, last] = marks_.equal_range(key(mark.area.centre()));
       if (std::any_of(first, last, [&](const auto& entry) { return entry.second == &mark; }))
-        svg += fmt::format("<rect {} fill=\"none\">{}</rect>\n", area_of(mark.area), title_of(mark));
+        svg +=
+            fmt::format("<rect {} fill=\"none\">{}</rect>\n", area_of(mark.area), title_of(mark));
     }
     return svg.empty() ? svg : "<g pointer-events=\"all\">\n" + svg + "</g>\n";
   }
@@ -90,7 +86,7 @@ struct SvgOf {
 
   std::string operator()(const SceneText& text) const {
     const double size = picture_letters(text.letters.size);
-    std::string more = fmt::format(" fill=\"{}\"", look_of(text.letters.ink).paint.light);
+    std::string more = painted("fill", text.letters.ink);
     if (text.letters.size != LetterSize::small) more += fmt::format(" font-size=\"{}\"", size);
     if (text.letters.bold || text.letters.size == LetterSize::title)
       more += " font-weight=\"bold\"";
@@ -108,8 +104,9 @@ struct SvgOf {
   std::string operator()(const SceneBox& box) const {
     const std::string rounded =
         box.radius > 0.0 ? fmt::format(" rx=\"{:.3g}\"", box.radius) : std::string{};
-    return tips.told("<rect " + area_of(box.area) + rounded + painted("fill", box.fill), "rect",
-                     box.area.centre(), &box.area);
+    return tips.told("<rect " + area_of(box.area) + rounded + painted("fill", box.fill) +
+                         (box.ink ? stroked(*box.ink, box.width, false) : std::string{}),
+                     "rect", box.area.centre(), &box.area);
   }
   std::string operator()(const ScenePath& path) const { return told(path, std::nullopt); }
   std::string operator()(const SceneDot& dot) const {

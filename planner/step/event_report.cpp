@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "models/base/require.hpp"
-#include "planner/network/fabric_svg.hpp"
+#include "planner/network/fabric_chart.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/format.hpp"
 #include "sim/step/event_forecast.hpp"

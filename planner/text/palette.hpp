@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace foretrain {
@@ -86,6 +87,17 @@ inline constexpr std::array<InkLook, 13> inks{
 [[nodiscard]] constexpr const InkLook& look_of(Ink ink) {
   return inks[static_cast<std::size_t>(ink)];
 }
+
+/// How much of the most, from idle to the busiest: even in lightness, safe for colour-blind eyes.
+struct Heat {
+  double share = 0.0;  ///< 0 to 1
+
+  friend bool operator==(const Heat&, const Heat&) = default;
+};
+/// Its colour on a light or a dark ground: "#rrggbb".
+[[nodiscard]] std::string hex_of(Heat heat, bool dark);
+/// Black or white, whichever reads better on it.
+[[nodiscard]] Paint ink_on(Heat heat);
 
 /// The eight that stand for no category: curves, groups, marks.
 inline constexpr std::array<Paint, 8> series_paints{

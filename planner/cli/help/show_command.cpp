@@ -8,7 +8,7 @@
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/explain/catalog_text.hpp"
-#include "planner/network/fabric_svg.hpp"
+#include "planner/network/fabric_chart.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "planner/network/fabric_chart.hpp"
 #include "planner/network/fabric_picture.hpp"
-#include "planner/network/fabric_svg.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "tests/test_text.hpp"
 #include "topologies/fabrics/fabric_checks.hpp"
@@ -87,7 +87,8 @@ TEST_CASE("racks: an NVSwitch that is down is red, and the trays keep their netw
   const std::string svg = fabric_svg(report);
   CHECK(test::has(svg, "NVLink domain 2: 64 of 72 GPUs, NVSwitch down"));
   CHECK(occurrences(svg, "NVSwitch down") == 1);
-  CHECK(occurrences(svg, "#c00000") == 1 + 8);  // its frame and eight boxes of hosts
+  // It and its outline, and its lines to eight boxes of hosts.
+  CHECK(occurrences(svg, look_of(Ink::bad).paint.light) == 2 + 8);
 }
 
 TEST_CASE("racks: the picture has a frame for each and says how much of it is used",
@@ -109,7 +110,8 @@ TEST_CASE("racks: text, JSON and Graphviz tell domains", "[planner][fabric][doma
   std::string text;
   for (std::string line; std::getline(lines, line); text += line + "\n") CHECK(line.size() <= 80);
   CHECK(test::has(text, "4 NVLink domains, each 64 of 72 GPUs (16 of 18 hosts), 900 GB/s"));
-  CHECK(test::has(answer_text(fabric_answer(rack_report(40, 72)), {200, false, false}), "the last has 16 GPUs"));
+  CHECK(test::has(answer_text(fabric_answer(rack_report(40, 72)), {200, false, false}),
+                  "the last has 16 GPUs"));
   CHECK(test::has(fabric_json(report), "\"domain_places\": 18"));
   const std::string dot = fabric_dot(report);
   CHECK(occurrences(dot, "subgraph cluster_nvswitch") == 4);

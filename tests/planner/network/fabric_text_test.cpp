@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "planner/network/fabric_svg.hpp"
+#include "planner/network/fabric_chart.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/test_text.hpp"
 
@@ -120,12 +120,13 @@ TEST_CASE("fabric: the picture has a box per node or group, and red where someth
   const std::string whole = fabric_svg(report_of());
   // 16 spines, 32 leaves, 128 hosts in 32 boxes of four, and the background.
   CHECK(count(whole, "<rect") == 16 + 32 + 32 + 1);
-  CHECK_FALSE(test::has(whole, "#c00000"));
+  const std::string bad = look_of(Ink::bad).paint.light;
+  CHECK_FALSE(test::has(whole, bad));
   const std::string hurt = fabric_svg(report_of({}, {"spine0"}));
   CHECK(count(hurt, "<rect") == count(whole, "<rect"));
-  CHECK(test::has(hurt, "spine 0, 1 cut off"));
-  // The frame of the spine, and its lines to 32 leaves.
-  CHECK(count(hurt, "#c00000") == 1 + 32);
+  CHECK(test::has(hurt, "Spine 0, 1 cut off"));
+  // The spine and its outline, and its lines to 32 leaves.
+  CHECK(count(hurt, bad) == 2 + 32);
 }
 
 TEST_CASE("fabric: what a scenario takes away for good is down, with what flags add",
