@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/base/require.hpp"
+#include "planner/answer/study_json.hpp"
 
 namespace foretrain {
 

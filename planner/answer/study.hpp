@@ -11,7 +11,6 @@
 #include "models/base/prediction.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/answer/verdict.hpp"
-#include "planner/text/json.hpp"
 
 namespace foretrain {
 
@@ -66,7 +65,5 @@ template <class R>
                                              std::string_view path);
 /// The figure that ranks. @pre there is one
 [[nodiscard]] const StudyFigure& ranking(std::span<const StudyFigure> figures);
-/// The numbers of a JSON, each at its path; null where unknown.
-void put_figures(std::span<const StudyFigure> figures, Json& tree);
 
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/post_training/post_training_step.hpp"
+#include "planner/answer/study_json.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/answer/study_json.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_study.hpp"
 #include "planner/text/json.hpp"

@@ -15,6 +15,7 @@
 #include "planner/solve/solve.hpp"
 #include "planner/study/study_of.hpp"
 #include "planner/sweep/sweep.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/test_text.hpp"
 
