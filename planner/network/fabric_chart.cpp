@@ -85,7 +85,9 @@ class FabricChart {
       line.text = report_.disconnected->message;
       line.tone = Ink::bad;
     } else if (picture_.domains.size() == 1 && picture_.tiers.back().per_box == 1) {
-      line.text = domain_labels(picture_, 0).front();
+      const FabricDomain& only = picture_.domains.front();
+      line.text = fmt::format("One NVLink domain: {}{} GPUs", with_thousands(only.gpus),
+                              only.gpus == only.places ? "" : " of " + with_thousands(only.places));
     } else if (report_.bisection) {
       const std::size_t single = report_.single_points.size();
       line.text = fmt::format("Bisection {}, {} disjoint ways between hosts, {}",
