@@ -27,7 +27,8 @@ Size = collections.namedtuple("Size", "files lines statements")
 
 def size_of(text):
     code = code_alone(text)
-    return Size(1, len(CODE.findall(code)), len(STATEMENT.findall(code)))
+    statements = STATEMENT.findall(" ".join(code.split()))  # rows may begin a line
+    return Size(1, len(CODE.findall(code)), len(statements))
 
 
 def rows_of(path):
