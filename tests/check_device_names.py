@@ -23,7 +23,7 @@ EXAMPLES = (
                 r"calibration/records/(run_source_keys|record_networks)\.cpp"),
      re.compile(r'^"([^ ]*|\[.*\])"$')),
     # Commands under "Examples:" in the help, and what their options say after "e.g.".
-    (re.compile(r"planner/cli/.*\.cpp"), re.compile(r'^"( {2,}foretrain |      --|.*, e\.g\. )')),
+    (re.compile(r"planner/cli/.*\.cpp"), re.compile(r'^"( *foretrain |    +--|.*, e\.g\. )')),
     # A claim as people write one.
     (re.compile(r"planner/(explain/claim_parser|cli/ask/explain_command)\.cpp"),
      re.compile(r"2 T tokens|understood are tokens")),

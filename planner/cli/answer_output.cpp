@@ -9,37 +9,27 @@
 namespace foretrain {
 TextStyle AnswerOutput::style() const { return out.empty() ? output_style() : TextStyle{}; }
 
-void add_page_output(CLI::App& app, AnswerOutput& output) {
-  app.add_option("--html", output.html, "Write a page, too, in one file; - prints it")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--html"});
-  app.add_flag("--brief", output.brief, "Print the answer alone; with --json, schema head/1");
+void add_page_output(CommandRow& command, AnswerOutput& output) {
+  command.option("--html", output.html, "FILE", "Write a page, too, in one file; - prints it",
+                 {.writes = FileUse::report});
+  // Forms that have no head, and a question with an answer of another kind.
+  command.flag("--brief", output.brief, "Print the answer alone; with --json, schema head/1",
+               {.refuses = {"--csv", "--markdown", "--neighbour"}});
 }
 
-void add_answer_forms(CLI::App& app, AnswerOutput& output, const std::string& json,
+void add_answer_forms(CommandRow& command, AnswerOutput& output, const std::string& json,
                       const std::string& csv) {
-  auto* const as_json = app.add_flag("--json", output.json, "Print JSON, " + json);
-  auto* const as_markdown =
-      app.add_flag("--markdown", output.markdown, "Print Markdown")->excludes(as_json);
+  command.flag("--json", output.json, "Print JSON, " + json);
+  command.flag("--markdown", output.markdown, "Print Markdown", {.excludes = {"--json"}});
   if (!csv.empty())
-    app.add_flag("--csv", output.csv, "Print CSV, " + csv)
-        ->excludes(as_json)
-        ->excludes(as_markdown);
-  add_page_output(app, output);
-  // Forms that have no head, and questions with an answer of another kind; some are added later.
-  app.parse_complete_callback([&app] {
-    if (app.count("--brief") == 0) return;
-    for (const char* const other : {"--csv", "--markdown", "--neighbour"})
-      if (const CLI::Option* option = app.get_option_no_throw(other);
-          option != nullptr && option->count() > 0)
-        throw CLI::ExcludesError("--brief", other);
-  });
+    command.flag("--csv", output.csv, "Print CSV, " + csv, {.excludes = {"--json", "--markdown"}});
+  add_page_output(command, output);
 }
 
-void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
-                       std::initializer_list<const char*> files, const std::string& csv) {
-  add_answer_forms(app, output, json, csv);
-  add_report_output(app, output.out, files);
+void add_answer_output(CommandRow& command, AnswerOutput& output, const std::string& json,
+                       const std::string& csv) {
+  add_answer_forms(command, output, json, csv);
+  add_report_output(command, output.out);
 }
 
 int deliver_answer(const AnswerOutput& output, const AnswerForms& forms,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
-#include <initializer_list>
 #include <string>
 
 #include "planner/answer/answer.hpp"
+#include "planner/cli/command_row.hpp"
 
 namespace foretrain {
 
@@ -35,16 +33,15 @@ struct AnswerForms {
 
 /// Adds --json, --markdown, --html, --out and --brief, and --csv where `csv` says what it prints.
 /// @param json what is printed, "schema solve/1"
-/// @param files options of the command that name files to write, too
-void add_answer_output(CLI::App& app, AnswerOutput& output, const std::string& json,
-                       std::initializer_list<const char*> files = {}, const std::string& csv = {});
+void add_answer_output(CommandRow& command, AnswerOutput& output, const std::string& json,
+                       const std::string& csv = {});
 
 /// The same without --out, where that is a file or a folder of another kind.
-void add_answer_forms(CLI::App& app, AnswerOutput& output, const std::string& json,
+void add_answer_forms(CommandRow& command, AnswerOutput& output, const std::string& json,
                       const std::string& csv = {});
 
 /// Adds --html and --brief alone, where a command has forms of its own.
-void add_page_output(CLI::App& app, AnswerOutput& output);
+void add_page_output(CommandRow& command, AnswerOutput& output);
 
 /// Prints the answer as it was asked for, and writes its page.
 /// @return exit_ok or exit_closed_pipe

@@ -20,21 +20,21 @@ struct LogOptions {
 };
 
 /// Adds --format, --gpu, --nodes, --gpus-per-node, --collective, --network, --host and --fabric.
-void add_log_options(CLI::App& app, LogOptions& options);
+void add_log_options(CommandRow& command, LogOptions& options);
 /// @throws UsageError
 [[nodiscard]] LogRequest log_request(const LogOptions& options);
 
 /// Tells on standard error what was flagged, one line each, at most 50 per file.
 void tell_flagged(const std::vector<MeasuredLog>& logs);
 
-/// Subcommands of `calibrate`; the caller asks which one was parsed.
-[[nodiscard]] Command add_calibrate_fit(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_import(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_run(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_check(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_compare(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_constants(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_worth(CLI::App& calibrate);
-[[nodiscard]] Command add_calibrate_suggest(CLI::App& calibrate);
+// Commands of `calibrate`.
+[[nodiscard]] CommandRow calibrate_fit_command();
+[[nodiscard]] CommandRow calibrate_import_command();
+[[nodiscard]] CommandRow calibrate_run_command();
+[[nodiscard]] CommandRow calibrate_check_command();
+[[nodiscard]] CommandRow calibrate_compare_command();
+[[nodiscard]] CommandRow calibrate_constants_command();
+[[nodiscard]] CommandRow calibrate_worth_command();
+[[nodiscard]] CommandRow calibrate_suggest_command();
 
 }  // namespace foretrain

@@ -50,44 +50,42 @@ std::vector<std::filesystem::path> own_roots(const OwnFolders& folders) {
   return roots;
 }
 
-void add_folder_options(CLI::App& app, OwnFolders& folders) {
-  app.add_option(
-         "--profiles", folders.profiles,
-         "Folder with profiles of your own (device/, stack/, site/; as calibrate fit --runs "
-         "writes them) that stand before the shipped ones (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->each(tell_profiles);
-  app.add_option("--catalog", folders.catalogs,
+void add_folder_options(CommandRow& command, OwnFolders& folders) {
+  command.option(
+      "--profiles", folders.profiles, "DIR",
+      "Folder with profiles of your own (device/, stack/, site/; as calibrate fit --runs "
+      "writes them) that stand before the shipped ones (may be repeated)",
+      {.repeated = true, .each = tell_profiles});
+  command.option("--catalog", folders.catalogs, "DIR",
                  "Folder with catalogs of your own, or the file of one device (foretrain device "
-                 "new), searched first (may be repeated)")
-      ->type_name("DIR")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+                 "new), searched first (may be repeated)",
+                 {.repeated = true});
 }
 
-void add_override_options(CLI::App& app, ScenarioOptions& options) {
-  app.add_option("--set", options.overrides,
-                 "Override a key: --set parallel.tensor=4 (may be repeated)")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  add_folder_options(app, options.folders);
+void add_override_options(CommandRow& command, ScenarioOptions& options) {
+  command.option("--set", options.overrides, "KEY=VALUE",
+                 "Override a key: --set parallel.tensor=4 (may be repeated)", {.repeated = true});
+  add_folder_options(command, options.folders);
 }
 
-void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name) {
-  app.add_option(name, options.root,
-                 "Folder below which `extends` may lead; by default the scenario's repository")
-      ->type_name("DIR");
+void add_root_option(CommandRow& command, ScenarioOptions& options, const std::string& name) {
+  command.option(name, options.root, "DIR",
+                 "Folder below which `extends` may lead; by default the scenario's repository");
 }
 
-void add_scenario_options(CLI::App& app, ScenarioOptions& options) {
-  add_override_options(app, options);
-  add_root_option(app, options);
+void add_scenario_options(CommandRow& command, ScenarioOptions& options) {
+  add_override_options(command, options);
+  add_root_option(command, options);
+}
+
+void add_threads_option(CommandRow& command, int& threads) {
+  command.option("--threads", threads, "N", "Threads; the result is the same with any number",
+                 {.range = {{1, 256}}});
+}
+
+void add_scenario_argument(CommandRow& command, ScenarioOptions& options) {
+  command.option("scenario", options.file, "SCENARIO", "Scenario file, or - for standard input",
+                 {.required = true});
 }
 
 LoadOptions load_options(const ScenarioOptions& options) {
@@ -117,10 +115,6 @@ int deliver(const std::string& text, const std::string& out, FileUse use) {
   return write_output(text) ? int{exit_ok} : exit_closed_pipe;
 }
 
-EngineKind engine_value(const std::string& text) {
-  return option_value<EngineKind>("--engine", text);
-}
-
 void require_own_engine(const Scenario& scenario, EngineKind engine) {
   if (scenario.work != Work::training && engine == EngineKind::event)
     throw UsageError(
@@ -129,13 +123,11 @@ void require_own_engine(const Scenario& scenario, EngineKind engine) {
                     scenario.job.name, name_of(scenario.work)));
 }
 
-EngineKind fast_engine_value(const std::string& text) {
-  const auto engine = engine_value(text);
+void require_fast_engine(EngineKind engine) {
   if (engine == EngineKind::event)
     throw UsageError(
         "--engine event is for simulate, compare, report, explain and sweep; here closed-form and "
         "path");
-  return engine;
 }
 
 void refuse_value(const std::string& option, const std::string& text,

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "models/base/prediction.hpp"
-#include "planner/cli/output_file.hpp"
+#include "planner/cli/command_row.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
-
-/// What the program tells its caller. Signals give 128 + n.
-enum ExitCode : int {
-  exit_ok = 0,
-  exit_internal = 1,      ///< a defect of ours, or the output could not be written
-  exit_usage = 2,         ///< bad usage or input
-  exit_infeasible = 3,    ///< the plan cannot run
-  exit_budget = 4,        ///< a budget is violated, or a claim is impossible
-  exit_uncalibrated = 5,  ///< outside the calibrated range, under --strict
-  exit_partial = 6,       ///< points of a sweep have no answer
-  exit_out_of_memory = 7  ///< the process itself
-};
-
-/// A subcommand: its options, and what it does once they are parsed. run() returns an exit code.
-struct Command {
-  CLI::App* app = nullptr;
-  std::function<int()> run;
-};
-
-/// Output was refused because its reader went away: 128 + SIGPIPE, without a word.
-inline constexpr int exit_closed_pipe = 141;
 
 /// Folders of the user's own that stand before what ships, as given.
 struct OwnFolders {
@@ -57,15 +34,20 @@ struct ScenarioOptions {
 
 /// Adds --catalog and --profiles; the latter tells on standard error what now stands before the
 /// shipped profiles.
-void add_folder_options(CLI::App& app, OwnFolders& folders);
+void add_folder_options(CommandRow& command, OwnFolders& folders);
 /// Adds --set, --catalog and --profiles.
-void add_override_options(CLI::App& app, ScenarioOptions& options);
+void add_override_options(CommandRow& command, ScenarioOptions& options);
 /// Adds --root, which says how far `extends` may lead; under another name where that means
 /// something else.
-void add_root_option(CLI::App& app, ScenarioOptions& options, const std::string& name = "--root");
+void add_root_option(CommandRow& command, ScenarioOptions& options,
+                     const std::string& name = "--root");
+/// Adds --threads.
+void add_threads_option(CommandRow& command, int& threads);
+/// The positional argument that names the scenario.
+void add_scenario_argument(CommandRow& command, ScenarioOptions& options);
 /// Adds --set, --catalog, --profiles and --root; the scenario itself is the command's own
 /// positional.
-void add_scenario_options(CLI::App& app, ScenarioOptions& options);
+void add_scenario_options(CommandRow& command, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
 /// @throws ScenarioError, also of a scenario that lacks the section of `purpose`; UsageError
 [[nodiscard]] Scenario read_scenario(const ScenarioOptions& options,
@@ -76,15 +58,14 @@ void add_scenario_options(CLI::App& app, ScenarioOptions& options);
 [[nodiscard]] int deliver(const std::string& text, const std::string& out = {},
                           FileUse use = FileUse::report);
 
-/// The value of an enumeration option. @throws UsageError with the legal and the nearest names
-template <class E>
-[[nodiscard]] E option_value(const std::string& option, const std::string& text);
-/// The value of --engine. @throws UsageError
-[[nodiscard]] EngineKind engine_value(const std::string& text);
-/// The same where an engine must be quick: not event. @throws UsageError
-[[nodiscard]] EngineKind fast_engine_value(const std::string& text);
+/// An engine must be quick: not event. @throws UsageError
+void require_fast_engine(EngineKind engine);
 /// @throws UsageError for the event engine and a scenario that serves or post-trains
 void require_own_engine(const Scenario& scenario, EngineKind engine);
+/// The value of an option whose words are split by the command itself. @throws UsageError with the
+/// legal and the nearest names
+template <class E>
+[[nodiscard]] E option_value(const std::string& option, const std::string& text);
 /// Throws the UsageError of option_value().
 [[noreturn]] void refuse_value(const std::string& option, const std::string& text,
                                const std::vector<std::string>& legal);

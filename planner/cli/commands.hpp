@@ -7,65 +7,72 @@
 
 namespace foretrain {
 
-// Every command, in the order of add_commands() in program.cpp. Those of `calibrate` are in
+// Every command has its row below, and its line in command_groups(). Those of `calibrate` are in
 // calibrate_commands.hpp.
+[[nodiscard]] CommandRow calibrate_command();
+[[nodiscard]] CommandRow check_command();
+[[nodiscard]] CommandRow cluster_command();
+[[nodiscard]] CommandRow collective_command();
+[[nodiscard]] CommandRow compare_command();
+[[nodiscard]] CommandRow completion_command();
+[[nodiscard]] CommandRow device_command();
+[[nodiscard]] CommandRow diagnose_command();
+[[nodiscard]] CommandRow doctor_command();
+[[nodiscard]] CommandRow explain_command();
+[[nodiscard]] CommandRow export_command();
+[[nodiscard]] CommandRow fit_command();
+[[nodiscard]] CommandRow goodput_command();
+[[nodiscard]] CommandRow gui_command();
+[[nodiscard]] CommandRow import_command();
+[[nodiscard]] CommandRow init_command();
+[[nodiscard]] CommandRow man_command();
+[[nodiscard]] CommandRow plan_command();
+[[nodiscard]] CommandRow procure_command();
+[[nodiscard]] CommandRow replay_command();
+[[nodiscard]] CommandRow report_command();
+[[nodiscard]] CommandRow sensitivity_command();
+[[nodiscard]] CommandRow serve_command();
+[[nodiscard]] CommandRow show_command();
+[[nodiscard]] CommandRow simulate_command();
+[[nodiscard]] CommandRow solve_command();
+[[nodiscard]] CommandRow sweep_command();
+[[nodiscard]] CommandRow validate_command();
 
-// The first hour.
-[[nodiscard]] Command add_init_command(CLI::App& program);
-[[nodiscard]] Command add_plan_command(CLI::App& program);
-[[nodiscard]] Command add_simulate_command(CLI::App& program);
+/// Commands for one task.
+struct CommandGroup {
+  const char* task;
+  std::vector<CommandRow (*)()> commands;
+};
 
-// Questions about one scenario, or several.
-[[nodiscard]] Command add_fit_command(CLI::App& program);
-[[nodiscard]] Command add_solve_command(CLI::App& program);
-[[nodiscard]] Command add_explain_command(CLI::App& program);
-[[nodiscard]] Command add_goodput_command(CLI::App& program);
-[[nodiscard]] Command add_sensitivity_command(CLI::App& program);
-[[nodiscard]] Command add_sweep_command(CLI::App& program);
-[[nodiscard]] Command add_procure_command(CLI::App& program);
-[[nodiscard]] Command add_serve_command(CLI::App& program);
-[[nodiscard]] Command add_cluster_command(CLI::App& program);
-[[nodiscard]] Command add_collective_command(CLI::App& program);
-
-[[nodiscard]] Command add_show_command(CLI::App& program);
-[[nodiscard]] Command add_report_command(CLI::App& program);
-[[nodiscard]] Command add_gui_command(CLI::App& program);
-
-[[nodiscard]] Command add_compare_command(CLI::App& program);
-[[nodiscard]] Command add_diagnose_command(CLI::App& program);
-[[nodiscard]] Command add_check_command(CLI::App& program);
-
-[[nodiscard]] Command add_calibrate_command(CLI::App& program);
-[[nodiscard]] Command add_validate_command(CLI::App& program);
-[[nodiscard]] Command add_device_command(CLI::App& program);
-
-[[nodiscard]] Command add_import_command(CLI::App& program);
-[[nodiscard]] Command add_export_command(CLI::App& program);
-/// A Chakra trace on the fabric of a scenario.
-[[nodiscard]] Command add_replay_command(CLI::App& program);
-[[nodiscard]] Command add_doctor_command(CLI::App& program);
-/// Reads the whole tree of commands when it runs. @pre `program` outlives the command
-[[nodiscard]] Command add_completion_command(CLI::App& program);
-[[nodiscard]] Command add_man_command(CLI::App& program);
+/// All, in the order of the help.
+[[nodiscard]] inline std::vector<CommandGroup> command_groups() {
+  return {{"Start: your own job", {init_command, plan_command, simulate_command}},
+          {"Ask",
+           {fit_command, solve_command, explain_command, goodput_command, sensitivity_command,
+            sweep_command, procure_command, serve_command, cluster_command, collective_command}},
+          {"Look", {show_command, report_command, gui_command}},
+          {"Compare", {compare_command, diagnose_command, check_command}},
+          {"Calibrate", {calibrate_command, validate_command, device_command}},
+          {"Operate",
+           {import_command, export_command, replay_command, doctor_command, completion_command,
+            man_command}}};
+}
 
 // Parts of commands.
 
 /// `cluster fit TRACE`: a workload model of a log of jobs.
-[[nodiscard]] Command add_cluster_fit(CLI::App& cluster);
+[[nodiscard]] CommandRow cluster_fit_command();
 
 /// To `import`, what reads descriptions of machines: nccl-topo and nvidia-smi give a host, slurm,
 /// ibnetdiscover and iblinkinfo a fabric.
-[[nodiscard]] std::vector<Command> add_topology_imports(CLI::App& import);
+[[nodiscard]] std::vector<CommandRow> topology_imports();
 /// `import megatron` and its like, one per framework.
-[[nodiscard]] std::vector<Command> add_framework_imports(CLI::App& import);
+[[nodiscard]] std::vector<CommandRow> framework_imports();
 /// `import log`: training logs as a record of the run.
-[[nodiscard]] Command add_training_log_import(CLI::App& import);
+[[nodiscard]] CommandRow training_log_import();
 
 /// To `export`, what describes machines and steps to other tools: nccl-tuner, simgrid, dot and
 /// chakra.
-[[nodiscard]] std::vector<Command> add_fabric_exports(CLI::App& exports);
-
-/// The command among some that the user gave; null: none of them.
-[[nodiscard]] const Command* parsed_command(const std::vector<Command>& commands);
+[[nodiscard]] std::vector<CommandRow> fabric_exports();
 
 }  // namespace foretrain

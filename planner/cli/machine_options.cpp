@@ -14,18 +14,15 @@
 
 namespace foretrain {
 
-void add_device_option(CLI::App& app, std::string& device) {
-  app.add_option("--device", device,
-                 "GPU: a name of foretrain show devices; takes the host that comes with it")
-      ->type_name("DEVICE");
+void add_device_option(CommandRow& command, std::string& device) {
+  command.option("--device", device, "DEVICE",
+                 "GPU: a name of foretrain show devices; takes the host that comes with it");
 }
 
-void add_host_options(CLI::App& app, std::string& host, std::string& device,
+void add_host_options(CommandRow& command, std::string& host, std::string& device,
                       const std::string& host_help) {
-  add_device_option(app, device);
-  app.add_option("--host", host, host_help)
-      ->type_name("HOST")
-      ->excludes(app.get_option("--device"));
+  add_device_option(command, device);
+  command.option("--host", host, "HOST", host_help, {.excludes = {"--device"}});
 }
 
 std::string host_of_device(const std::string& device, const LoadOptions& options) {
@@ -60,15 +57,13 @@ ScenarioOptions on_device(ScenarioOptions options, const std::string& device,
   return options;
 }
 
-void add_room_options(CLI::App& app, RoomOptions& options, const std::string& what) {
-  app.add_option("--max-memory-share", options.share,
+void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what) {
+  command.option("--max-memory-share", options.share, "SHARE",
                  fmt::format("{}Most memory of a GPU, as a share of what is usable (default: {:g}, "
                              "and the band's upper end fits; 1: all of it)",
-                             what, default_memory_share))
-      ->type_name("SHARE");
-  app.add_option("--headroom", options.headroom,
-                 what + "Memory of a GPU that stays free: \"4 GiB\"")
-      ->type_name("SIZE");
+                             what, default_memory_share));
+  command.option("--headroom", options.headroom, "SIZE",
+                 what + "Memory of a GPU that stays free: \"4 GiB\"");
 }
 
 SearchLimits room_limits(const RoomOptions& options) {

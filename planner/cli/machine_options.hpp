@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
@@ -11,10 +10,10 @@
 namespace foretrain {
 
 /// Adds --host, and --device in its place: the host that comes with a GPU.
-void add_host_options(CLI::App& app, std::string& host, std::string& device,
+void add_host_options(CommandRow& command, std::string& host, std::string& device,
                       const std::string& host_help);
 /// Adds --device alone, for commands that read a scenario.
-void add_device_option(CLI::App& app, std::string& device);
+void add_device_option(CommandRow& command, std::string& device);
 
 /// The host that comes with a device. @throws ScenarioError with the nearest and the known names
 [[nodiscard]] std::string host_of_device(const std::string& device, const LoadOptions& options);
@@ -35,7 +34,7 @@ struct RoomOptions {
 };
 
 /// --max-memory-share and --headroom. `what` is in front of the help: "gpus, model: ", or empty.
-void add_room_options(CLI::App& app, RoomOptions& options, const std::string& what = "");
+void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what = "");
 
 /// Their limits. @throws UsageError for shares that are none
 [[nodiscard]] SearchLimits room_limits(const RoomOptions& options);

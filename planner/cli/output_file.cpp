@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -154,13 +153,7 @@ bool is_earlier_report(const std::filesystem::path& file, std::string_view text)
 namespace fs = std::filesystem;
 
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): one command line a process
-std::atomic<bool> forced{false};
-
-/// Options that name files to write, of all commands.
-std::vector<std::pair<const CLI::Option*, FileUse>>& output_options() {
-  static std::vector<std::pair<const CLI::Option*, FileUse>> options;
-  return options;
-}
+bool forced = false;
 
 [[noreturn]] void fail(const fs::path& file, int error) {
   if (error == EPIPE) throw ClosedPipe();
@@ -316,22 +309,16 @@ struct NamedFile {
   }
 };
 
-std::optional<FileUse> output_use(const CLI::Option* option) {
-  for (const auto& [output, use] : output_options())
-    if (output == option) return use;
-  return std::nullopt;
-}
-
-void add_named_files(const CLI::App& app, std::vector<NamedFile>& files) {
-  for (const CLI::Option* option : app.get_options()) {
-    const auto use = output_use(option);
-    std::vector<std::string> values = option->results();
+void add_named_files(const CommandRow& command, std::vector<NamedFile>& files) {
+  for (const OptionRow& option : command.options) {
+    if (!command.has(option.name())) continue;
+    std::vector<std::string> values = command.given->at(option.name());
     // "--emit 1 FILE": the file is the last one.
-    if (use && values.size() > 1) values.erase(values.begin(), values.end() - 1);
+    if (option.writes && values.size() > 1) values.erase(values.begin(), values.end() - 1);
     for (const std::string& value : values) {
       const auto status = value.empty() ? std::nullopt : status_of(value);
-      if (is_plain(status) || (use && !status && !value.empty()))
-        files.push_back({option->get_name(), value, status, use});
+      if (is_plain(status) || (option.writes && !status && !value.empty()))
+        files.push_back({option.name(), value, status, option.writes});
     }
   }
 }
@@ -349,40 +336,31 @@ void check_output(const NamedFile& output, const std::vector<NamedFile>& all) {
 
 }  // namespace
 
-void add_force_option(CLI::App& app) {
-  if (app.get_option_no_throw("--force") != nullptr) return;
-  app.add_flag_callback(
-      "--force", [] { forced = true; }, "Overwrite existing files");
+void add_force_option(CommandRow& command) {
+  if (command.find("--force") == nullptr)
+    command.flag("--force", forced, "Overwrite existing files");
 }
 
 bool force_given() { return forced; }
 
-void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*> options) {
-  for (const char* name : options) output_options().emplace_back(app.get_option(name), use);
-  add_force_option(app);
+void add_report_output(CommandRow& command, std::string& out) {
+  command.option("--out", out, "FILE", "Write to a file instead of standard output",
+                 {.writes = FileUse::report});
 }
 
-void add_report_output(CLI::App& app, std::string& out, std::initializer_list<const char*> others) {
-  app.add_option("--out", out, "Write to a file instead of standard output")->type_name("FILE");
-  guard_outputs(app, FileUse::report, others);
-  guard_outputs(app, FileUse::report, {"--out"});
+void add_edited_output(CommandRow& command, std::string& out) {
+  command.option("-o,--out", out, "FILE", "Write to a file instead of standard output",
+                 {.writes = FileUse::to_edit});
 }
 
 void forget_command_line() {
   forced = false;
-  output_options().clear();
   forget_read_files();
 }
 
-void check_outputs(const CLI::App& program) {
+void check_outputs(const std::vector<const CommandRow*>& path) {
   std::vector<NamedFile> files;
-  const CLI::App* app = &program;
-  while (true) {
-    add_named_files(*app, files);
-    const auto parsed = app->get_subcommands();
-    if (parsed.empty()) break;
-    app = parsed.front();
-  }
+  for (const CommandRow* command : path) add_named_files(*command, files);
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode))
     files.push_back({"standard input", "-", input, std::nullopt});

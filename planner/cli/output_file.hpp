@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "planner/cli/command_row.hpp"
 
 namespace foretrain {
 
@@ -16,21 +15,12 @@ namespace foretrain {
 // that is there already is replaced when it is a report of ours (planner/cli/output_file.cpp), or
 // under --force.
 
-/// What a file is for, and so what of it may be replaced without --force.
-enum class FileUse {
-  report,   ///< read by people and programs: an earlier report
-  to_edit,  ///< scenarios, catalog files, scripts: never, for they may have been edited since
-  rewrite,  ///< what the user asked to change in place, a baseline or a profile: always
-};
-
-/// Says that these options of a command name files to write, and adds its --force.
-/// @pre the options are there
-void guard_outputs(CLI::App& app, FileUse use, std::initializer_list<const char*> options);
-/// Adds --out FILE, which takes a report instead of standard output, and guards it and `others`.
-void add_report_output(CLI::App& app, std::string& out,
-                       std::initializer_list<const char*> others = {});
-/// Adds --force alone, where a command has none yet.
-void add_force_option(CLI::App& app);
+/// Adds --out FILE, which takes a report instead of standard output.
+void add_report_output(CommandRow& command, std::string& out);
+/// Adds --out FILE and -o, which take what is edited afterwards.
+void add_edited_output(CommandRow& command, std::string& out);
+/// Adds --force, where a command has none yet.
+void add_force_option(CommandRow& command);
 /// Whether the command line has a --force.
 [[nodiscard]] bool force_given();
 
@@ -39,8 +29,9 @@ void forget_command_line();
 
 /// Refuses outputs of the parsed command before anything is computed: those that another argument
 /// or standard input names too, and reports in place of other files.
+/// @param path from the program to the command
 /// @throws UsageError
-void check_outputs(const CLI::App& program);
+void check_outputs(const std::vector<const CommandRow*>& path);
 
 /// Refuses a file that is there and would be replaced. @throws UsageError
 void refuse_to_replace(const std::filesystem::path& file);

@@ -17,8 +17,7 @@
 namespace foretrain {
 namespace {
 
-constexpr std::size_t most_plans = 1000;
-constexpr int most_threads = 256;
+constexpr int most_plans = 1000;
 constexpr int most_hosts = 1'000'000;
 constexpr std::string_view hosts_key = "cluster.hosts=";
 constexpr std::string_view batch_key = "training.global_batch=";
@@ -125,16 +124,12 @@ SearchSpace space_of(const PlanOptions& options, const Scenario& scenario) {
 
 SearchOptions search_options(const PlanOptions& options) {
   SearchOptions result;
-  result.by = option_value<RankBy>("--by", options.by);
-  if (options.top < 1 || options.top > static_cast<int>(most_plans))
-    throw UsageError(fmt::format("--top takes 1 to {}, not {}", most_plans, options.top));
+  result.by = options.by;
   result.top = static_cast<std::size_t>(options.top);
   if (options.on_fabric < 0 || options.on_fabric > options.top)
     throw UsageError(fmt::format("--on-fabric takes 0 to {}, the plans that --top shows, not {}",
                                  options.top, options.on_fabric));
   result.on_fabric = static_cast<std::size_t>(options.on_fabric);
-  if (options.threads < 1 || options.threads > most_threads)
-    throw UsageError(fmt::format("--threads takes 1 to {}, not {}", most_threads, options.threads));
   result.threads = options.threads;
   if (options.time_box) result.time_box = Seconds{positive("--time-limit", *options.time_box)};
   return result;
@@ -167,51 +162,43 @@ std::optional<PlanQuestion> plan_question(const PlanOptions& options, const Scen
                       settings};
 }
 
-void add_space_options(CLI::App& app, PlanOptions& options) {
-  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
+void add_space_options(CommandRow& command, PlanOptions& options) {
+  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* value,
+                            const char* help) {
+    command.option(name, values, value, help, {.repeated = true});
   };
-  repeated("--fix", options.fixed, "Fix an axis to one value: --fix parallel.tensor=8")
-      ->type_name("KEY=VALUE");
-  repeated("--vary", options.varied,
-           "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16+2 counts")
-      ->type_name("KEY=LIST");
-  app.add_flag("--all-schedules", options.all_schedules,
+  repeated("--fix", options.fixed, "KEY=VALUE",
+           "Fix an axis to one value: --fix parallel.tensor=8");
+  repeated("--vary", options.varied, "KEY=LIST",
+           "List an axis' values: --vary parallel.tensor=2,4,8; 2..16 doubles, 2..16+2 counts");
+  command.flag("--all-schedules", options.all_schedules,
                "Try every schedule, not only 1f1b and interleaved");
-  add_device_option(app, options.device);
-  app.add_option("--gpus", options.gpus, "Numbers of GPUs to try: --gpus 512,1024 or 512..4096")
-      ->type_name("LIST");
+  add_device_option(command, options.device);
+  command.option("--gpus", options.gpus, "LIST",
+                 "Numbers of GPUs to try: --gpus 512,1024 or 512..4096");
 }
 
-void add_limit_options(CLI::App& app, PlanOptions& options) {
-  add_room_options(app, options.room);
-  app.add_option("--max-step", options.max_step, "Limit of the step time, in seconds")
-      ->type_name("SECONDS");
-  app.add_option("--deadline", options.deadline,
-                 "Deadline: a duration, \"30 days\", or an end date, 2027-03-01")
-      ->type_name("TIME");
-  app.add_option("--start", options.start, "Start date of the run (default: today, UTC)")
-      ->type_name("DATE");
-  app.add_option("--budget", options.budget, "Budget of the run: \"2.5 M USD\"")
-      ->type_name("MONEY");
-  app.add_option("--power-cap", options.power_cap,
-                 "Limit of the board power of all GPUs: \"10 MW\"")
-      ->type_name("POWER");
+void add_limit_options(CommandRow& command, PlanOptions& options) {
+  add_room_options(command, options.room);
+  command.option("--max-step", options.max_step, "SECONDS", "Limit of the step time, in seconds");
+  command.option("--deadline", options.deadline, "TIME",
+                 "Deadline: a duration, \"30 days\", or an end date, 2027-03-01");
+  command.option("--start", options.start, "DATE", "Start date of the run (default: today, UTC)");
+  command.option("--budget", options.budget, "MONEY", "Budget of the run: \"2.5 M USD\"");
+  command.option("--power-cap", options.power_cap, "POWER",
+                 "Limit of the board power of all GPUs: \"10 MW\"");
 }
 
-void add_search_options(CLI::App& app, PlanOptions& options) {
-  app.add_option("--by", options.by, "What to minimise: time, cost, energy or gpus")
-      ->type_name("NAME");
-  app.add_option("--top", options.top, "Plans to show (default: 10)")->type_name("N");
-  app.add_option("--on-fabric", options.on_fabric,
-                 "Simulate the first N of these with the event engine, and order them by it")
-      ->type_name("N");
-  app.add_option("--time-limit,--time-box", options.time_box,
-                 "Stop the search after so many seconds")
-      ->type_name("SECONDS");
-  app.add_option("--threads", options.threads, "Threads (default: 2); the result is the same")
-      ->type_name("N");
-  app.add_flag("--timing", options.timing, "Print time and speed to standard error");
+void add_search_options(CommandRow& command, PlanOptions& options) {
+  command.option("--by", options.by, "NAME", "What to minimise: time, cost, energy or gpus");
+  command.option("--top", options.top, "N", "Plans to show (default: 10)",
+                 {.range = {{1, most_plans}}});
+  command.option("--on-fabric", options.on_fabric, "N",
+                 "Simulate the first N of these with the event engine, and order them by it");
+  command.option("--time-limit,--time-box", options.time_box, "SECONDS",
+                 "Stop the search after so many seconds");
+  add_threads_option(command, options.threads);
+  command.flag("--timing", options.timing, "Print time and speed to standard error");
 }
 
 }  // namespace foretrain

@@ -19,7 +19,7 @@ struct PlanOptions {
   std::vector<std::string> varied;
   std::string gpus;
   std::string device;  ///< in place of the scenario's
-  std::string by = "time";
+  RankBy by = RankBy::time;
   RoomOptions room;
   std::optional<double> max_step;
   std::string deadline;
@@ -38,9 +38,9 @@ struct PlanOptions {
   bool timing = false;
 };
 
-void add_space_options(CLI::App& app, PlanOptions& options);
-void add_limit_options(CLI::App& app, PlanOptions& options);
-void add_search_options(CLI::App& app, PlanOptions& options);
+void add_space_options(CommandRow& command, PlanOptions& options);
+void add_limit_options(CommandRow& command, PlanOptions& options);
+void add_search_options(CommandRow& command, PlanOptions& options);
 
 // What the options ask for. All throw UsageError where they make no sense.
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "planner/cli/command_tree.hpp"
+#include "planner/cli/command_row.hpp"
 
 namespace foretrain {
 
 /// Runs one command line, `argv[0]` being the program. One at a time in a process.
-/// @return the exit code; wrong usage that CLI11 finds is told on standard error
+/// @return the exit code; wrong usage is told on standard error
 /// @throws ScenarioError, UsageError, TooLarge, PlugInMissing, SystemError, ClosedPipe
 [[nodiscard]] int run_program(int argc, const char* const* argv);
 
@@ -26,6 +26,6 @@ struct CapturedRun {
 [[nodiscard]] CapturedRun run_captured(const std::vector<std::string>& words, std::string input);
 
 /// All commands with their options.
-[[nodiscard]] TreeCommand program_tree();
+[[nodiscard]] CommandRow program_row();
 
 }  // namespace foretrain

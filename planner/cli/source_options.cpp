@@ -24,7 +24,7 @@ constexpr std::array import_names{"--host",   "--fabric", "--gpus",  "--sequence
 void refuse_machine(const SourceOptions& source) {
   const bool device = !source.framework.import.device.empty();
   for (const std::string option : import_names)
-    if (source.app->count(option) > 0 && option != "--device" && !(device && option == "--gpus"))
+    if (source.given->contains(option) && option != "--device" && !(device && option == "--gpus"))
       throw UsageError(option +
                        " is for --megatron and --hf; a scenario's keys are changed with "
                        "--set, its GPUs with --device and --gpus");
@@ -78,31 +78,28 @@ std::optional<WantedTuning> TuningOptions::wanted() const {
   return WantedTuning{lora ? lora : qlora, qlora.has_value()};
 }
 
-void add_tuning_options(CLI::App& app, TuningOptions& tuning, const std::string& with) {
-  const auto rank = [&](const char* name, std::optional<int>& value, const std::string& help) {
-    return app.add_option(name, value, with + help)->type_name("RANK")->check(CLI::Range(1, 65536));
-  };
-  auto* const lora =
-      rank("--lora", tuning.lora, "train adapters of this rank beside all linear layers");
-  rank("--qlora", tuning.qlora, "the same beside frozen weights in 4 bits")->excludes(lora);
-  app.add_flag("--all-weights", tuning.all_weights,
-               with + "train all weights with the Hugging Face Trainer, as --lora does")
-      ->excludes(lora)
-      ->excludes("--qlora");
+void add_tuning_options(CommandRow& command, TuningOptions& tuning, const std::string& with) {
+  command.option("--lora", tuning.lora, "RANK",
+                 with + "train adapters of this rank beside all linear layers",
+                 {.range = {{1, 65536}}});
+  command.option("--qlora", tuning.qlora, "RANK", with + "the same beside frozen weights in 4 bits",
+                 {.range = {{1, 65536}}, .excludes = {"--lora"}});
+  command.flag("--all-weights", tuning.all_weights,
+               with + "train all weights with the Hugging Face Trainer, as --lora does",
+               {.excludes = {"--lora", "--qlora"}});
 }
 
-void add_source_options(CLI::App& app, SourceOptions& source) {
-  source.app = &app;
-  app.add_option("scenario", source.scenario.file, "Scenario file, or - for standard input")
-      ->type_name("SCENARIO");
-  app.add_option("--megatron", source.megatron,
-                 "Megatron-LM arguments, or a file that holds them, in place of a scenario")
-      ->type_name("ARGS|FILE");
-  app.add_option("--hf", source.hf, "Hugging Face config.json in place of a scenario")
-      ->type_name("FILE");
-  add_family_option(app, source.framework.import.as);
-  add_machine_options(app, source.framework.import);
-  add_tuning_options(app, source.tuning, "With --hf: ");
+void add_source_options(CommandRow& command, SourceOptions& source) {
+  source.command = command.name;
+  source.given = command.given;
+  command.option("scenario", source.scenario.file, "SCENARIO",
+                 "Scenario file, or - for standard input");
+  command.option("--megatron", source.megatron, "ARGS|FILE",
+                 "Megatron-LM arguments, or a file that holds them, in place of a scenario");
+  command.option("--hf", source.hf, "FILE", "Hugging Face config.json in place of a scenario");
+  add_family_option(command, source.framework.import.as);
+  add_machine_options(command, source.framework.import);
+  add_tuning_options(command, source.tuning, "With --hf: ");
 }
 
 std::string source_words(const ScenarioOptions& options) {
@@ -117,11 +114,10 @@ std::string source_words(const ScenarioOptions& options) {
 std::string source_words(const SourceOptions& source) {
   std::vector<std::string> words;
   const auto add = [&](const char* name) {
-    if (const CLI::Option* option = source.app->get_option_no_throw(name))
-      for (const std::string& value : option->results()) {
-        words.emplace_back(name);
-        if (option->get_expected_max() > 0) words.push_back(value);  // a flag has none
-      }
+    const auto found = source.given->find(name);
+    if (found == source.given->end()) return;
+    if (found->second.empty()) words.emplace_back(name);  // a flag has no values
+    for (const std::string& value : found->second) words.insert(words.end(), {name, value});
   };
   if (!source.imports()) {
     const std::string scenario = source_words(source.scenario);
@@ -139,8 +135,7 @@ Scenario read_scenario(const SourceOptions& source, Purpose purpose) {
     throw UsageError("--as stands beside --hf");
   const int given = (source.scenario.file.empty() ? 0 : 1) + (source.megatron.empty() ? 0 : 1) +
                     (source.hf.empty() ? 0 : 1);
-  if (given != 1)
-    throw UsageError(source.app->get_name() + " takes one of SCENARIO, --megatron and --hf");
+  if (given != 1) throw UsageError(source.command + " takes one of SCENARIO, --megatron and --hf");
   if (!source.imports()) {
     refuse_machine(source);
     const PlanImportOptions& machine = source.framework.import;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +23,8 @@ struct TuningOptions {
 
 /// A scenario, or another tool's configuration in its place.
 struct SourceOptions {
-  const CLI::App* app = nullptr;  ///< the command that reads it
+  std::string command;                        ///< that reads it
+  std::shared_ptr<const GivenOptions> given;  ///< of that command
   ScenarioOptions scenario;
   FrameworkOptions framework;
   std::string megatron;  ///< arguments, or the file that holds them
@@ -35,12 +36,12 @@ struct SourceOptions {
 };
 
 /// Adds --lora, --qlora and --all-weights: what is trained of a model by the Hugging Face Trainer.
-void add_tuning_options(CLI::App& app, TuningOptions& tuning, const std::string& with);
+void add_tuning_options(CommandRow& command, TuningOptions& tuning, const std::string& with);
 
 /// SCENARIO, --megatron, --hf and what those need to know: the machine and adapters. --set and
 /// --catalog are for all three; add_scenario_options() adds them where the command's help wants
 /// them.
-void add_source_options(CLI::App& app, SourceOptions& source);
+void add_source_options(CommandRow& command, SourceOptions& source);
 
 /// What has to stand behind a command's name to read the same again, overrides and folders
 /// included; empty where that is standard input.

@@ -38,8 +38,8 @@ def _described(function: _Function) -> str:
     entries += [(name, entry) for name, entry in function.options.items()]
     for name, entry in entries:
         lines.append(f"    {name}: {entry['help']}")
-    notes = [f"{note}" for note in function.table["notes"]]
-    return "\n".join(lines + ([""] + notes if notes else []))
+    notes = function.table["notes"]
+    return "\n".join(lines + (["", notes] if notes else []))
 
 
 def _function_of(function: _Function) -> Any:

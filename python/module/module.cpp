@@ -303,31 +303,31 @@ py::object section(const Prediction& prediction, const std::string& name) {
 /// What these do, they do to a shell, a terminal or the program's own file.
 constexpr std::array<std::string_view, 4> of_shells{"gui", "completion", "man", "doctor"};
 
-py::list options_of(const std::vector<TreeOption>& options) {
+py::list options_of(const std::vector<OptionRow>& options) {
   py::list result;
-  for (const TreeOption& option : options) {
+  for (const OptionRow& option : options) {
     py::dict entry;
     entry["names"] = option.names;
     entry["argument"] = option.argument;
-    entry["many"] = option.many;
+    entry["many"] = option.many();
     entry["value"] = option.value;
     entry["help"] = option.help;
-    entry["words"] = option.kind == ValueKind::word ? option.words : std::vector<std::string>{};
+    entry["words"] = option.words();
     entry["required"] = option.required;
     result.append(entry);
   }
   return result;
 }
 
-py::dict table_of(const TreeCommand& command) {
+py::dict table_of(const CommandRow& command) {
   py::dict entry;
   entry["name"] = command.name;
   entry["help"] = command.help;
-  entry["notes"] = command.notes;
-  entry["options"] = options_of(command.options);
-  entry["arguments"] = options_of(command.arguments);
+  entry["notes"] = command.texts.notes;
+  entry["options"] = options_of(command.named_options());
+  entry["arguments"] = options_of(command.arguments());
   py::list commands;
-  for (const TreeCommand& child : command.commands)
+  for (const CommandRow& child : command.commands)
     if (!contains(of_shells, child.name)) commands.append(table_of(child));
   entry["commands"] = commands;
   return entry;
@@ -335,7 +335,7 @@ py::dict table_of(const TreeCommand& command) {
 
 /// All commands that make sense outside of a shell, with their options and arguments as the program
 /// declares them: a tree of dicts (name, help, notes, examples, options, arguments, commands).
-py::dict command_table() { return table_of(program_tree()); }
+py::dict command_table() { return table_of(program_row()); }
 
 }  // namespace
 

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 struct CheckOptions {
   std::vector<std::string> paths;
   ScenarioOptions scenario;  ///< its catalogs and root
-  std::string engine = "closed-form";
+  EngineKind engine = EngineKind::closed_form;
   double tolerance = 1e-6;
   std::string junit;
   std::string markdown;
@@ -139,7 +139,8 @@ int run_check(const CheckOptions& options) {
   if (!(options.tolerance >= 0.0 && options.tolerance < 1.0))
     throw UsageError(fmt::format("--tolerance is a share from 0 to below 1, such as 0.001, not {}",
                                  options.tolerance));
-  const EngineKind engine = fast_engine_value(options.engine);
+  require_fast_engine(options.engine);
+  const EngineKind engine = options.engine;
   const Interruption guard;
   std::vector<CheckedScenario> all;
   for (const std::string& file : scenario_files(options.paths)) {
@@ -161,36 +162,33 @@ int run_check(const CheckOptions& options) {
 
 }  // namespace
 
-Command add_check_command(CLI::App& program) {
+CommandRow check_command() {
   const auto options = std::make_shared<CheckOptions>();
-  CLI::App* app =
-      program.add_subcommand("check", "Check forecasts against budgets and committed baselines");
-  app->add_option("scenarios", options->paths, "Scenario files, or folders of them")
-      ->type_name("PATH");
-  app->add_flag("--update", options->update, "Accept what differs: write the baselines");
-  app->add_option("--tolerance", options->tolerance,
-                  "Share by which a number may move, up or down (default: 1e-6)")
-      ->type_name("SHARE");
-  app->add_option("--engine", options->engine, "How to compute: closed-form or path")
-      ->type_name("NAME");
-  app->add_option("--junit", options->junit, "Write JUnit XML")->type_name("FILE");
-  app->add_option("--markdown", options->markdown, "Write tables of what moved")->type_name("FILE");
-  app->add_option("--sarif", options->sarif, "Write SARIF 2.1.0 for code scanning")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--junit", "--markdown", "--sarif"});
-  add_page_output(*app, options->output);
-  app->add_flag("--github", options->github,
-                "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
-  add_folder_options(*app, options->scenario.folders);
-  add_root_option(*app, options->scenario);
-  app->footer(
-      "The baseline of run.yaml is run.baseline.json beside it: commit both.\n"
-      "Examples:\n"
-      "  foretrain check scenarios --update              accept all forecasts\n"
-      "  foretrain check scenarios                       exit code 4 when one moved\n"
-      "  foretrain check run.yaml --tolerance 0.001 --junit check.xml --markdown check.md\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 4 a budget or a baseline is violated.");
-  return {app, [options] { return run_check(*options); }};
+  CommandRow command{"check", "Check forecasts against budgets and committed baselines"};
+  command.option("scenarios", options->paths, "PATH", "Scenario files, or folders of them");
+  command.flag("--update", options->update, "Accept what differs: write the baselines");
+  command.option("--tolerance", options->tolerance, "SHARE",
+                 "Share by which a number may move, up or down (default: 1e-6)");
+  command.option("--engine", options->engine, "NAME", "How to compute: closed-form or path");
+  command.option("--junit", options->junit, "FILE", "Write JUnit XML", {.writes = FileUse::report});
+  command.option("--markdown", options->markdown, "FILE", "Write tables of what moved",
+                 {.writes = FileUse::report});
+  command.option("--sarif", options->sarif, "FILE", "Write SARIF 2.1.0 for code scanning",
+                 {.writes = FileUse::report});
+  add_page_output(command, options->output);
+  command.flag("--github", options->github,
+               "Print workflow commands, and append the tables to GITHUB_STEP_SUMMARY");
+  add_folder_options(command, options->scenario.folders);
+  add_root_option(command, options->scenario);
+  command.texts = {
+      .notes = "The baseline of run.yaml is run.baseline.json beside it: commit both.",
+      .examples =
+          {"foretrain check scenarios --update              accept all forecasts",
+           "foretrain check scenarios                       exit code 4 when one moved",
+           "foretrain check run.yaml --tolerance 0.001 --junit check.xml --markdown check.md"},
+      .exits = {{exit_budget, "a budget or a baseline is violated"}}};
+  command.run = [options] { return run_check(*options); };
+  return command;
 }
 
 }  // namespace foretrain

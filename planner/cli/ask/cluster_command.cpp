@@ -73,53 +73,43 @@ int run_cluster(const ClusterCommandOptions& options) {
 
 }  // namespace
 
-Command add_cluster_command(CLI::App& program) {
+CommandRow cluster_command() {
   const auto options = std::make_shared<ClusterCommandOptions>();
-  CLI::App* app = program.add_subcommand(
-      "cluster", "Simulate the queue of a cluster that many jobs share: waits, utilisation");
-  app->add_option("file", options->run.scenario.file, "Cluster file, or - for standard input")
-      ->type_name("FILE");
-  app->add_option("--replications", options->run.replications,
-                  "Independent simulations; by default the file's, or as many as precision takes")
-      ->check(CLI::Range(1, 100000))
-      ->type_name("N");
-  app->add_option("--threads", options->run.threads,
-                  "Threads; the result is the same with any number")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
-  app->add_option("--hosts", options->run.hosts,
-                  "Waits by number of hosts, with the same jobs: \"24,28..40+4\"")
-      ->type_name("LIST");
-  app->add_option("--wait", options->run.wait,
-                  "Fewest hosts that keep a wait: \"P90 <= 4 h\", \"CLASS mean <= 30 min\"")
-      ->type_name("GOAL");
-  app->add_option("--deadlines", options->run.deadlines,
-                  "Fewest hosts on which that share of deadlines is met: \"95 %\", \"CLASS 95 %\"")
-      ->type_name("GOAL");
-  app->add_option("--svg", options->svg, "Draw hosts and queue over time into FILE.svg")
-      ->type_name("FILE");
-  add_answer_output(*app, options->run.output,
+  CommandRow command{"cluster",
+                     "Simulate the queue of a cluster that many jobs share: waits, utilisation"};
+  command.option("file", options->run.scenario.file, "FILE",
+                 "Cluster file, or - for standard input");
+  command.option("--replications", options->run.replications, "N",
+                 "Independent simulations; by default the file's, or as many as precision takes",
+                 {.range = {{1, 100000}}});
+  add_threads_option(command, options->run.threads);
+  command.option("--hosts", options->run.hosts, "LIST",
+                 "Waits by number of hosts, with the same jobs: \"24,28..40+4\"");
+  command.option("--wait", options->run.wait, "GOAL",
+                 "Fewest hosts that keep a wait: \"P90 <= 4 h\", \"CLASS mean <= 30 min\"");
+  command.option("--deadlines", options->run.deadlines, "GOAL",
+                 "Fewest hosts on which that share of deadlines is met: \"95 %\", \"CLASS 95 %\"");
+  command.option("--svg", options->svg, "FILE", "Draw hosts and queue over time into FILE.svg",
+                 {.writes = FileUse::report});
+  add_answer_output(command, options->run.output,
                     "schema cluster/1 (with --hosts, --wait or --deadlines cluster-hosts/1)",
-                    {"--svg"}, "a row per class");
-  add_scenario_options(*app, options->run.scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain cluster lab.yaml\n"
-      "  foretrain cluster lab.yaml --set cluster.hosts=48 --json\n"
-      "  foretrain cluster lab.yaml --hosts 24..40+4\n"
-      "  foretrain cluster lab.yaml --wait \"P90 <= 4 h\"\n"
-      "  foretrain cluster lab.yaml --set policy.backfill=easy --html lab.html\n"
-      "  foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 no number of hosts does, 130 "
-      "interrupted.");
-  const Command fit = add_cluster_fit(*app);
-  return {app, [options, fit] {
-            if (fit.app->parsed()) return fit.run();
-            if (options->run.scenario.file.empty())
-              throw UsageError(
-                  "cluster: which file? foretrain cluster FILE, or foretrain cluster fit LOG");
-            return run_cluster(*options);
-          }};
+                    "a row per class");
+  add_scenario_options(command, options->run.scenario);
+  command.texts = {
+      .examples = {"foretrain cluster lab.yaml",
+                   "foretrain cluster lab.yaml --set cluster.hosts=48 --json",
+                   "foretrain cluster lab.yaml --hosts 24..40+4",
+                   "foretrain cluster lab.yaml --wait \"P90 <= 4 h\"",
+                   "foretrain cluster lab.yaml --set policy.backfill=easy --html lab.html",
+                   "foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml"},
+      .exits = {{exit_infeasible, "no number of hosts does"}, {exit_interrupted}}};
+  command.commands = {cluster_fit_command()};
+  command.run = [options] {
+    if (options->run.scenario.file.empty())
+      throw UsageError("cluster: which file? foretrain cluster FILE, or foretrain cluster fit LOG");
+    return run_cluster(*options);
+  };
+  return command;
 }
 
 }  // namespace foretrain

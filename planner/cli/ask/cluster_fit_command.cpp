@@ -81,53 +81,43 @@ int fit_cluster(const ClusterFitOptions& options) {
 
 }  // namespace
 
-Command add_cluster_fit(CLI::App& cluster) {
+CommandRow cluster_fit_command() {
   const auto options = std::make_shared<ClusterFitOptions>();
-  CLI::App* app =
-      cluster.add_subcommand("fit", "Fit a workload model, a cluster file, to a log of jobs");
-  app->add_option("log", options->log,
-                  "What sacct -X -P prints, CSV, or Standard Workload Format (.swf)")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("--host", options->request.host, "Host of the catalog that the cluster has")
-      ->required()
-      ->type_name("HOST");
-  app->add_option("--hosts", options->request.hosts,
-                  "Hosts of the cluster; by default the most that the log has in use at a time")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  app->add_option("--by", options->by,
-                  "What tells classes of jobs apart, of team, queue, size, none; by default size, "
-                  "and team or queue where the log has a few")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("LIST");
-  app->add_option("--classes", options->request.most_classes,
-                  "Most classes; those with the least host time become one")
-      ->check(CLI::Range(2, 200))
-      ->type_name("N");
-  app->add_option("--processors-per-host", options->per_host,
-                  "Of a .swf file: processors that count as one host")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  app->add_option("-o,--out", options->out, "Write the model, for `foretrain cluster`, to a file")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  auto* const json = app->add_flag("--json", options->output.json,
-                                   "Print JSON, schema cluster-fit/1, with the model in it");
-  auto* const markdown =
-      app->add_flag("--markdown", options->output.markdown, "Print Markdown")->excludes(json);
-  add_page_output(*app, options->output);
-  markdown->excludes("--brief");
-  add_folder_options(*app, options->scenario.folders);
-  app->footer(
-      "Examples:\n"
-      "  foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml\n"
-      "  foretrain cluster fit jobs.csv --host dgx-h100 --hosts 32 --by team,size --json\n"
-      "  foretrain cluster fit log.swf --processors-per-host 8 --host dgx-h100\n"
-      "  foretrain cluster fitted.yaml --set policy.order=fair-share\n"
-      "Exit codes: 0 fitted, 2 bad usage or input.");
-  return {app, [options] { return fit_cluster(*options); }};
+  CommandRow command{"fit", "Fit a workload model, a cluster file, to a log of jobs"};
+  command.option("log", options->log, "FILE",
+                 "What sacct -X -P prints, CSV, or Standard Workload Format (.swf)",
+                 {.required = true});
+  command.option("--host", options->request.host, "HOST",
+                 "Host of the catalog that the cluster has", {.required = true});
+  command.option("--hosts", options->request.hosts, "N",
+                 "Hosts of the cluster; by default the most that the log has in use at a time",
+                 {.range = {{1, 1000000}}});
+  command.option("--by", options->by, "LIST",
+                 "What tells classes of jobs apart, of team, queue, size, none; by default size, "
+                 "and team or queue where the log has a few",
+                 {.separator = ','});
+  command.option("--classes", options->request.most_classes, "N",
+                 "Most classes; those with the least host time become one", {.range = {{2, 200}}});
+  command.option("--processors-per-host", options->per_host, "N",
+                 "Of a .swf file: processors that count as one host", {.range = {{1, 1000000}}});
+  command.option("-o,--out", options->out, "FILE",
+                 "Write the model, for `foretrain cluster`, to a file",
+                 {.writes = FileUse::to_edit});
+  command.flag("--json", options->output.json,
+               "Print JSON, schema cluster-fit/1, with the model in it");
+  command.flag("--markdown", options->output.markdown, "Print Markdown",
+               {.excludes = {"--json", "--brief"}});
+  add_page_output(command, options->output);
+  add_folder_options(command, options->scenario.folders);
+  command.texts = {
+      .examples =
+          {"foretrain cluster fit jobs.txt --host dgx-h100 --out fitted.yaml",
+           "foretrain cluster fit jobs.csv --host dgx-h100 --hosts 32 --by team,size --json",
+           "foretrain cluster fit log.swf --processors-per-host 8 --host dgx-h100",
+           "foretrain cluster fitted.yaml --set policy.order=fair-share"},
+      .exits = {{exit_ok, "fitted"}}};
+  command.run = [options] { return fit_cluster(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -23,8 +23,12 @@ struct CollectiveOptions {
   std::string op = "all_reduce";
   std::string sizes = "8B:16GiB";
   double step_factor = 2.0;
-  std::string type = "float";
-  std::string host, fabric, kind, transport, backend, algorithm, protocol, routing, ranks;
+  ElementType type = ElementType::float32;
+  std::string host, fabric, algorithm, protocol, ranks;
+  std::optional<FabricKind> kind;
+  std::optional<Transport> transport;
+  std::optional<Backend> backend;
+  std::optional<RoutingKind> routing;
   int hosts = 0;
   double oversubscription = 0.0;
   int gpus_per_host = 0;
@@ -64,10 +68,9 @@ MachineWish machine_wish(const CollectiveOptions& options) {
   wish.host = options.host;
   wish.fabric = options.fabric;
   if (options.hosts > 0) wish.hosts = options.hosts;
-  if (!options.kind.empty()) wish.kind = option_value<FabricKind>("--topology", options.kind);
+  wish.kind = options.kind;
   if (options.oversubscription > 0.0) wish.oversubscription = options.oversubscription;
-  if (!options.transport.empty())
-    wish.transport = option_value<Transport>("--transport", options.transport);
+  wish.transport = options.transport;
   return wish;
 }
 
@@ -92,7 +95,7 @@ std::vector<std::vector<int>> groups_of(const CollectiveOptions& options,
 CollectiveRequest request_of(const CollectiveOptions& options) {
   CollectiveRequest request;
   request.op = parse_collective_op(options.op);
-  request.type = option_value<ElementType>("--type", options.type);
+  request.type = options.type;
   request.sizes = parse_sizes(options.sizes, options.step_factor, bytes_of(request.type));
   request.wish = wish_of(options);
   const MachineWish wish = machine_wish(options);
@@ -101,10 +104,8 @@ CollectiveRequest request_of(const CollectiveOptions& options) {
     request.backend = wish.scenario->job.communication.backend;
     request.simulation = wish.scenario->job.simulation;
   }
-  if (!options.backend.empty())
-    request.backend = option_value<Backend>("--backend", options.backend);
-  if (!options.routing.empty())
-    request.simulation.routing = option_value<RoutingKind>("--routing", options.routing);
+  if (options.backend) request.backend = *options.backend;
+  if (options.routing) request.simulation.routing = *options.routing;
   request.groups = groups_of(options, request);
   request.root = options.root;
   if (options.seed) request.simulation.seed = *options.seed;
@@ -133,88 +134,73 @@ int collective(const CollectiveOptions& options) {
   });
 }
 
-void add_machine_options(CLI::App& app, CollectiveOptions& options) {
-  app.add_option("--scenario", options.scenario.file, "Take machine and library from a scenario")
-      ->type_name("FILE");
-  app.add_option("--host", options.host,
-                 "Host of the catalog; by default the one that it marks as default")
-      ->type_name("NAME");
-  app.add_option("--hosts", options.hosts, "Number of hosts (default: 1)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--fabric", options.fabric, "Fabric preset (default: the host's own NICs)")
-      ->type_name("NAME");
-  app.add_option("--topology", options.kind,
-                 "rail-optimized (default), rail-only, fat-tree, leaf-spine,\nsingle-switch")
-      ->type_name("NAME");
-  app.add_option("--oversubscription", options.oversubscription,
-                 "Oversubscription of leaf switches (default: 1)")
-      ->type_name("X")
-      ->check(CLI::Range(1.0, 64.0));
-  app.add_option("--transport", options.transport,
-                 "gpudirect-rdma, rdma (through host memory), tcp")
-      ->type_name("NAME");
-  app.add_option("--backend", options.backend, "nccl (default), gloo or mpi")->type_name("NAME");
-  app.add_option(
-         "--routing", options.routing,
-         "adaptive (default); ecmp: switches choose by hash and may collide; spray: packet by "
-         "packet over all cables of a leaf")
-      ->type_name("NAME");
-  app.add_option("--seed", options.seed, "Seed of the ECMP hash (default: 1)")->type_name("N");
-  app.add_option("--down", options.down,
-                 "What has failed, as in spine0, nic0.2, tray3; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+void add_machine_options(CommandRow& command, CollectiveOptions& options) {
+  command.option("--scenario", options.scenario.file, "FILE",
+                 "Take machine and library from a scenario");
+  command.option("--host", options.host, "NAME",
+                 "Host of the catalog; by default the one that it marks as default");
+  command.option("--hosts", options.hosts, "N", "Number of hosts (default: 1)",
+                 {.range = {{1, 100000}}});
+  command.option("--fabric", options.fabric, "NAME",
+                 "Fabric preset (default: the host's own NICs)");
+  command.option("--topology", options.kind, "NAME",
+                 "rail-optimized (default), rail-only, fat-tree, leaf-spine,\nsingle-switch");
+  command.option("--oversubscription", options.oversubscription, "X",
+                 "Oversubscription of leaf switches (default: 1)", {.range = {{1.0, 64.0}}});
+  command.option("--transport", options.transport, "NAME",
+                 "gpudirect-rdma, rdma (through host memory), tcp");
+  command.option("--backend", options.backend, "NAME", "nccl (default), gloo or mpi");
+  command.option(
+      "--routing", options.routing, "NAME",
+      "adaptive (default); ecmp: switches choose by hash and may collide; spray: packet by "
+      "packet over all cables of a leaf");
+  command.option("--seed", options.seed, "N", "Seed of the ECMP hash (default: 1)");
+  command.option("--down", options.down, "NAME",
+                 "What has failed, as in spine0, nic0.2, tray3; may be repeated",
+                 {.repeated = true});
 }
 
-void add_group_options(CLI::App& app, CollectiveOptions& options) {
-  app.add_option("--gpus-per-host", options.gpus_per_host, "Use the first N GPUs of every host")
-      ->type_name("N");
-  app.add_option("--groups", options.groups,
-                 "Groups at once on every host, its GPUs in turn (default: 1)")
-      ->type_name("K");
-  app.add_option("--ranks", options.ranks,
-                 "One group: 0-7,16 or 0-63:8; every group of a shape: size=8,stride=8")
-      ->type_name("LIST");
-  app.add_option("--root", options.root, "Position of the root in its group")->type_name("N");
+void add_group_options(CommandRow& command, CollectiveOptions& options) {
+  command.option("--gpus-per-host", options.gpus_per_host, "N",
+                 "Use the first N GPUs of every host");
+  command.option("--groups", options.groups, "K",
+                 "Groups at once on every host, its GPUs in turn (default: 1)");
+  command.option("--ranks", options.ranks, "LIST",
+                 "One group: 0-7,16 or 0-63:8; every group of a shape: size=8,stride=8");
+  command.option("--root", options.root, "N", "Position of the root in its group");
 }
 
 }  // namespace
 
-Command add_collective_command(CLI::App& program) {
+CommandRow collective_command() {
   const auto options = std::make_shared<CollectiveOptions>();
-  CLI::App* app = program.add_subcommand(
-      "collective", "Time collectives on a machine, as nccl-tests would print them");
-  app->add_option("--op", options->op,
-                  "all_reduce (default), all_gather, reduce_scatter, all_to_all, broadcast,\n"
-                  "reduce, gather, scatter, send")
-      ->type_name("NAME");
-  app->add_option("--sizes", options->sizes, "FIRST:LAST or a list (default: 8B:16GiB)")
-      ->type_name("SIZES");
-  app->add_option("--step-factor", options->step_factor,
-                  "Factor from one size to the next (default: 2)")
-      ->type_name("X");
-  app->add_option("--type", options->type, "float (default), half, bf16, double, int8")
-      ->type_name("NAME");
-  add_machine_options(*app, *options);
-  add_group_options(*app, *options);
-  app->add_option("--algorithm", options->algorithm, joined(algorithm_names()))->type_name("NAME");
-  app->add_option("--protocol", options->protocol, "NCCL protocol: LL, LL128 or Simple")
-      ->type_name("NAME");
-  app->add_flag("--step-by-step", options->step_by_step,
-                "Rings and trees chunk by chunk, to check the one flow per edge");
-  add_answer_output(*app, options->output, "schema collective/1", {}, "one row per size");
-  add_override_options(*app, options->scenario);
-  add_root_option(*app, options->scenario, "--extends-root");
-  app->footer(
-      "Examples:\n"
-      "  foretrain collective --hosts 4 --host dgx-h100 --fabric ib-ndr\n"
-      "  foretrain collective --op all_to_all --hosts 64 --sizes 1MiB:1GiB --oversubscription 2\n"
-      "  foretrain collective --hosts 16 --groups 8 --sizes 1GiB\n"
-      "  foretrain collective --hosts 2048 --algorithm ring --sizes 1GB\n"
-      "  foretrain collective --hosts 4 --backend gloo --transport tcp --sizes 1MiB,1GiB\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 it cannot run like that.");
-  return {app, [options] { return collective(*options); }};
+  CommandRow command{"collective", "Time collectives on a machine, as nccl-tests would print them"};
+  command.option("--op", options->op, "NAME",
+                 "all_reduce (default), all_gather, reduce_scatter, all_to_all, broadcast,\n"
+                 "reduce, gather, scatter, send");
+  command.option("--sizes", options->sizes, "SIZES", "FIRST:LAST or a list (default: 8B:16GiB)");
+  command.option("--step-factor", options->step_factor, "X",
+                 "Factor from one size to the next (default: 2)");
+  command.option("--type", options->type, "NAME", "float (default), half, bf16, double, int8");
+  add_machine_options(command, *options);
+  add_group_options(command, *options);
+  command.option("--algorithm", options->algorithm, "NAME", joined(algorithm_names()));
+  command.option("--protocol", options->protocol, "NAME", "NCCL protocol: LL, LL128 or Simple");
+  command.flag("--step-by-step", options->step_by_step,
+               "Rings and trees chunk by chunk, to check the one flow per edge");
+  add_answer_output(command, options->output, "schema collective/1", "one row per size");
+  add_override_options(command, options->scenario);
+  add_root_option(command, options->scenario, "--extends-root");
+  command.texts = {
+      .examples =
+          {"foretrain collective --hosts 4 --host dgx-h100 --fabric ib-ndr",
+           "foretrain collective --op all_to_all --hosts 64 --sizes 1MiB:1GiB --oversubscription 2",
+           "foretrain collective --hosts 16 --groups 8 --sizes 1GiB",
+           "foretrain collective --hosts 2048 --algorithm ring --sizes 1GB",
+           "foretrain collective --hosts 4 --backend gloo --transport tcp --sizes 1MiB,1GiB"},
+      .exits = {{exit_infeasible, "it cannot run like that"}}};
+  command.run = [options] { return collective(*options); };
+  return command;
 }
 
 }  // namespace foretrain

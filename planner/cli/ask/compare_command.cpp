@@ -22,8 +22,8 @@ namespace {
 struct CompareOptions {
   std::vector<std::string> files;
   ScenarioOptions scenario;  ///< its file is not used
-  std::string engine = "closed-form";
-  std::string flops = "full";
+  EngineKind engine = EngineKind::closed_form;
+  AttentionFlops flops = AttentionFlops::full;
   std::string replay;
   AnswerOutput output;
   bool all = false;
@@ -37,8 +37,8 @@ struct Sides {
 
 /// Nothing when Ctrl-C ended it.
 std::optional<Sides> forecast_sides(const CompareOptions& options) {
-  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const EngineKind engine = engine_value(options.engine);
+  const auto convention = options.flops;
+  const EngineKind engine = options.engine;
   EventCliOptions event;
   event.replay = options.replay;
   check_event_options(event);
@@ -106,34 +106,32 @@ int run_compare(const CompareOptions& options) {
 
 }  // namespace
 
-Command add_compare_command(CLI::App& program) {
+CommandRow compare_command() {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* app = program.add_subcommand("compare", "Compare forecasts of scenarios");
-  app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO...");
-  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
-      ->type_name("NAME");
-  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
-      ->type_name("NAME");
-  add_answer_output(*app, options->output, "schema comparison/1", {}, "one row per number");
-  app->add_option("--replay", options->replay,
-                  "Engine event: a page that plays the steps of all sides by one clock")
-      ->type_name("FILE.html");
-  guard_outputs(*app, FileUse::report, {"--replay"});
-  app->add_flag("--all", options->all, "List the catalog values that differ, too");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"
-      "--set B:KEY=VALUE one; a single file is compared with itself, changed.\n"
-      "Examples:\n"
-      "  foretrain compare a.yaml b.yaml\n"
-      "  foretrain compare run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32\n"
-      "  foretrain compare a.yaml b.yaml c.yaml --set training.micro_batch=2 --csv\n"
-      "  foretrain compare run.yaml --set B:simulation.routing=adaptive --engine event\n"
-      "  foretrain compare a.yaml b.yaml --engine event --replay both.html\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 a scenario is infeasible, 130 interrupted.");
-  return {app, [options] { return run_compare(*options); }};
+  CommandRow command{"compare", "Compare forecasts of scenarios"};
+  command.option("scenarios", options->files, "SCENARIO...",
+                 "Scenario files, or - for standard input", {.required = true});
+  command.option("--engine", options->engine, "NAME", "How to compute: closed-form, path or event");
+  command.option("--flops", options->flops, "NAME",
+                 "Attention scores in model FLOPs: full or causal");
+  add_answer_output(command, options->output, "schema comparison/1", "one row per number");
+  command.option("--replay", options->replay, "FILE.html",
+                 "Engine event: a page that plays the steps of all sides by one clock",
+                 {.writes = FileUse::report});
+  command.flag("--all", options->all, "List the catalog values that differ, too");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "The first scenario is A, the next B, and so on. --set KEY=VALUE changes all of them,\n"
+          "--set B:KEY=VALUE one; a single file is compared with itself, changed.",
+      .examples = {"foretrain compare a.yaml b.yaml",
+                   "foretrain compare run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32",
+                   "foretrain compare a.yaml b.yaml c.yaml --set training.micro_batch=2 --csv",
+                   "foretrain compare run.yaml --set B:simulation.routing=adaptive --engine event",
+                   "foretrain compare a.yaml b.yaml --engine event --replay both.html"},
+      .exits = {{exit_infeasible, "a scenario is infeasible"}, {exit_interrupted}}};
+  command.run = [options] { return run_compare(*options); };
+  return command;
 }
 
 }  // namespace foretrain

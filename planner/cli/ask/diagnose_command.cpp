@@ -116,29 +116,28 @@ int run_diagnose(DiagnoseOptions options) {
 
 }  // namespace
 
-Command add_diagnose_command(CLI::App& program) {
+CommandRow diagnose_command() {
   const auto options = std::make_shared<DiagnoseOptions>();
-  CLI::App* app = program.add_subcommand(
-      "diagnose", "Compare a training log with its forecast, and rank what explains the gap");
-  app->add_option("files", options->files, "Logs of one run, then perhaps its scenario (.yaml)")
-      ->required()
-      ->type_name("LOG... [SCENARIO]");
-  app->add_option("--fill", options->fill,
-                  "What the log leaves open, by a key of its record: --fill model.layers=32")
-      ->type_name("KEY=VALUE");
-  add_answer_output(*app, options->output, "schema diagnosis/1");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from\n"
-      "forecast to measurement, and ranks causes by how well their pattern fits:\n"
-      "sections that the log times, ranks, clocks, memory, the shape of the series.\n"
-      "Causes that the log cannot tell apart are listed as such, each with its test.\n"
-      "Examples:\n"
-      "  foretrain diagnose train.log run.yaml\n"
-      "  foretrain diagnose train.log --fill gpu=b200 --fill stack=megatron-core\n"
-      "  foretrain diagnose train.log run.yaml --html diagnosis.html --json\n"
-      "Exit codes: 0 diagnosed, 2 bad usage or input, 3 the scenario cannot run.");
-  return {app, [options] { return run_diagnose(*options); }};
+  CommandRow command{"diagnose",
+                     "Compare a training log with its forecast, and rank what explains the gap"};
+  command.option("files", options->files, "LOG... [SCENARIO]",
+                 "Logs of one run, then perhaps its scenario (.yaml)", {.required = true});
+  command.option("--fill", options->fill, "KEY=VALUE",
+                 "What the log leaves open, by a key of its record: --fill model.layers=32");
+  add_answer_output(command, options->output, "schema diagnosis/1");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "Says what the run did (median, spread, drift, stalls, pauses, memory), goes from\n"
+          "forecast to measurement, and ranks causes by how well their pattern fits:\n"
+          "sections that the log times, ranks, clocks, memory, the shape of the series.\n"
+          "Causes that the log cannot tell apart are listed as such, each with its test.",
+      .examples = {"foretrain diagnose train.log run.yaml",
+                   "foretrain diagnose train.log --fill gpu=b200 --fill stack=megatron-core",
+                   "foretrain diagnose train.log run.yaml --html diagnosis.html --json"},
+      .exits = {{exit_ok, "diagnosed"}, {exit_infeasible, "the scenario cannot run"}}};
+  command.run = [options] { return run_diagnose(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "planner/cli/command.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
@@ -56,30 +57,25 @@ class ProgressBar {
 
 }  // namespace
 
-void add_event_options(CLI::App& app, EventCliOptions& options) {
-  app.add_flag("--unfold", options.unfold,
+void add_event_options(CommandRow& command, EventCliOptions& options) {
+  command.flag("--unfold", options.unfold,
                "Engine event: simulate every data-parallel replica, not two that stand for all");
-  app.add_option("--seed", options.seed,
-                 "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's")
-      ->type_name("N");
-  app.add_flag("--progress", options.progress,
+  command.option("--seed", options.seed, "N",
+                 "Engine event: of ECMP hashes, jitter and shuffles, in place of the scenario's");
+  command.flag("--progress", options.progress,
                "Engine event: lines 'progress N of M tasks, T s simulated' on standard error");
-  app.add_option("--heat", options.heat, "Engine event: draw the fabric by the use of its links")
-      ->type_name("FILE.svg");
-  app.add_option("--replay", options.replay,
-                 "Engine event: a page that plays the step, links coloured by their use")
-      ->type_name("FILE.html");
-  guard_outputs(app, FileUse::report, {"--heat", "--replay"});
-  CLI::Option* neighbour =
-      app.add_option("--neighbour", options.neighbour,
-                     "Engine event: another scenario that trains on the same fabric,\nand by how "
-                     "much each slows the other")
-          ->type_name("FILE");
-  app.add_option("--neighbour-steps", options.neighbour_steps,
-                 "Steps played from each of eight places in the neighbour's step (default: 4)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000))
-      ->needs(neighbour);
+  command.option("--heat", options.heat, "FILE.svg",
+                 "Engine event: draw the fabric by the use of its links",
+                 {.writes = FileUse::report});
+  command.option("--replay", options.replay, "FILE.html",
+                 "Engine event: a page that plays the step, links coloured by their use",
+                 {.writes = FileUse::report});
+  command.option("--neighbour", options.neighbour, "FILE",
+                 "Engine event: another scenario that trains on the same fabric,\nand by how "
+                 "much each slows the other");
+  command.option("--neighbour-steps", options.neighbour_steps, "N",
+                 "Steps played from each of eight places in the neighbour's step (default: 4)",
+                 {.range = {{1, 1000}}, .needs = {"--neighbour"}});
 }
 
 void check_event_options(const EventCliOptions& options) {
@@ -134,7 +130,7 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   simulation.unfold = simulation.unfold || options.unfold || !options.replay.empty();
   if (options.seed) simulation.seed = *options.seed;
   EventOptions how;
-  how.detail = detail_of(views);
+  how.detail = views.detail;
   if (!views.trace.empty()) how.watched_links = 8;
   std::optional<StepReplay> replay;
   if (!options.replay.empty()) replay.emplace(scenario).watch(how);

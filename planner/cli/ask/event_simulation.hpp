@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +33,7 @@ struct EventCliOptions {
 };
 
 /// Adds --unfold, --seed, --progress, --heat, --replay, --neighbour and --neighbour-steps.
-void add_event_options(CLI::App& app, EventCliOptions& options);
+void add_event_options(CommandRow& command, EventCliOptions& options);
 
 /// What --heat and --replay ask for. @throws UsageError
 void check_event_options(const EventCliOptions& options);

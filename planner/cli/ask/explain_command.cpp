@@ -20,15 +20,15 @@ namespace {
 struct ExplainOptions {
   SourceOptions source;
   std::string quantity;
-  std::string claim;
+  std::optional<std::string> claim;
   std::string link;
-  std::string engine = "closed-form";
-  std::string flops = "full";
+  EngineKind engine = EngineKind::closed_form;
+  AttentionFlops flops = AttentionFlops::full;
   AnswerOutput output;
 };
 
 int explain_claim(const Report& report, const ExplainOptions& options, AttentionFlops convention) {
-  const ClaimCheck check = check_claim(report, parse_claim(options.claim), convention);
+  const ClaimCheck check = check_claim(report, parse_claim(*options.claim), convention);
   const int delivered =
       deliver_answer(options.output, {"claim", [&] { return claim_json(check); }}, [&] {
         Answer answer = claim_answer(check);
@@ -68,20 +68,20 @@ int explain_links(const ExplainOptions& options, AttentionFlops convention) {
                         [&] { return link_causes_answer(event, source_words(options.source)); });
 }
 
-int run_explain(const ExplainOptions& options, bool has_claim) {
-  if (has_claim && !options.quantity.empty())
+int run_explain(const ExplainOptions& options) {
+  if (options.claim && !options.quantity.empty())
     throw UsageError("explain takes a QUANTITY or --claim, not both");
-  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  const auto convention = options.flops;
   if (!options.link.empty() && options.quantity != "link")
     throw UsageError(
         "--link is about the quantity link: foretrain explain SCENARIO link --link NAME");
   if (options.quantity == "link") return explain_links(options, convention);
   const auto forecast =
-      report_by(read_scenario(options.source, has_claim ? Purpose::training : Purpose::any),
-                convention, engine_value(options.engine));
+      report_by(read_scenario(options.source, options.claim ? Purpose::training : Purpose::any),
+                convention, options.engine);
   if (!forecast) return Interruption::exit_code();
   const Report& report = forecast->report;
-  if (has_claim) return explain_claim(report, options, convention);
+  if (options.claim) return explain_claim(report, options, convention);
   const std::string source = source_words(options.source);
   const bool runs = report.study ? report.study->reasons.empty() : report.prediction.feasible();
   const auto deliver_and_tell = [&](const AnswerForms& forms, const auto& answer) {
@@ -103,42 +103,36 @@ int run_explain(const ExplainOptions& options, bool has_claim) {
 
 }  // namespace
 
-Command add_explain_command(CLI::App& program) {
+CommandRow explain_command() {
   const auto options = std::make_shared<ExplainOptions>();
-  CLI::App* app =
-      program.add_subcommand("explain", "Show where a number comes from, or check a claim");
-  add_source_options(*app, options->source);
-  app->add_option(
-         "quantity", options->quantity,
-         "step (where the MFU goes), link (what fills the busiest links of the fabric), mfu, "
-         "memory, flops, run, a path of the JSON, or a scenario key")
-      ->type_name("QUANTITY");
-  app->add_option("--link", options->link,
-                  "With link: this one, by its name in simulate --engine event --full")
-      ->type_name("NAME");
-  auto* claim = app->add_option("--claim", options->claim,
-                                "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
-  claim->type_name("TEXT");
-  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
-      ->type_name("NAME");
-  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
-      ->type_name("NAME");
-  add_answer_output(*app, options->output,
+  CommandRow command{"explain", "Show where a number comes from, or check a claim"};
+  add_source_options(command, options->source);
+  command.option(
+      "quantity", options->quantity, "QUANTITY",
+      "step (where the MFU goes), link (what fills the busiest links of the fabric), mfu, "
+      "memory, flops, run, a path of the JSON, or a scenario key");
+  command.option("--link", options->link, "NAME",
+                 "With link: this one, by its name in simulate --engine event --full");
+  command.option("--claim", options->claim, "TEXT",
+                 "A sentence to check: \"2 T tokens on 1024 H100 in 7 days\"");
+  command.option("--engine", options->engine, "NAME", "How to compute: closed-form, path or event");
+  command.option("--flops", options->flops, "NAME",
+                 "Attention scores in model FLOPs: full or causal");
+  add_answer_output(command, options->output,
                     "schemas explanation/1, step-losses/1, link-causes/1, claim/1");
-  add_scenario_options(*app, options->source.scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain explain run.yaml                 list the quantities\n"
-      "  foretrain explain run.yaml step            where the MFU goes, in words\n"
-      "  foretrain explain run.yaml link            what fills the busiest links, by the event "
-      "engine\n"
-      "  foretrain explain run.yaml mfu\n"
-      "  foretrain explain run.yaml memory.stages.0.activations_bytes\n"
-      "  foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"\n"
-      "  foretrain explain --megatron pretrain_gpt.sh step\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 the claim is impossible.");
-  return {app,
-          [options, claim] { return run_explain(with_quantity(*options), claim->count() > 0); }};
+  add_scenario_options(command, options->source.scenario);
+  command.texts = {
+      .examples = {"foretrain explain run.yaml                 list the quantities",
+                   "foretrain explain run.yaml step            where the MFU goes, in words",
+                   "foretrain explain run.yaml link            what fills the busiest links, by "
+                   "the event engine",
+                   "foretrain explain run.yaml mfu",
+                   "foretrain explain run.yaml memory.stages.0.activations_bytes",
+                   "foretrain explain run.yaml --claim \"2 T tokens on 1024 H100 in 7 days\"",
+                   "foretrain explain --megatron pretrain_gpt.sh step"},
+      .exits = {{exit_infeasible}, {exit_budget, "the claim is impossible"}}};
+  command.run = [options] { return run_explain(with_quantity(*options)); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -140,39 +140,33 @@ int fit(const FitOptions& options) {
 
 }  // namespace
 
-Command add_fit_command(CLI::App& program) {
+CommandRow fit_command() {
   const auto options = std::make_shared<FitOptions>();
-  CLI::App* app =
-      program.add_subcommand("fit", "Show whether a plan fits in memory, and what would");
-  add_source_options(*app, options->source);
-  auto* stage =
-      app->add_option("--stage", options->stage, "Show the rows of this pipeline stage, from 0");
-  stage->type_name("N");
-  app->add_option("--rank", options->rank,
-                  "Show this global rank: its place in the plan and its rows")
-      ->type_name("N")
-      ->excludes(stage);
-  app->add_flag("--timeline", options->timeline,
-                "Show the memory timeline of the stage over a step");
-  app->add_flag("--serve", options->serve,
-                "Memory of `serving`, of a scenario that also trains: weights, cache, concurrency");
-  app->add_option("--svg", options->svg, "Draw the memory of every stage into this file")
-      ->type_name("FILE");
-  add_answer_output(*app, options->output, "schema memory/1 (with --serve serving-memory/1)",
-                    {"--svg"});
-  add_scenario_options(*app, options->source.scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain fit run.yaml\n"
-      "  foretrain fit run.yaml --stage 0 --timeline\n"
-      "  foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg\n"
-      "  foretrain fit run.yaml --json | jq .room\n"
-      "  foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64\n"
-      "  foretrain fit --serve chat.yaml\n"
-      "  foretrain fit --hf config.json --set parallel.tensor=4\n"
-      "  foretrain fit --hf config.json --gpus 1 --device rtx4090 --lora 16\n"
-      "Exit codes: 0 it fits, 2 bad usage or input, 3 it does not fit or is not a legal plan.");
-  return {app, [options] { return fit(*options); }};
+  CommandRow command{"fit", "Show whether a plan fits in memory, and what would"};
+  add_source_options(command, options->source);
+  command.option("--stage", options->stage, "N", "Show the rows of this pipeline stage, from 0");
+  command.option("--rank", options->rank, "N",
+                 "Show this global rank: its place in the plan and its rows",
+                 {.excludes = {"--stage"}});
+  command.flag("--timeline", options->timeline,
+               "Show the memory timeline of the stage over a step");
+  command.flag("--serve", options->serve,
+               "Memory of `serving`, of a scenario that also trains: weights, cache, concurrency");
+  command.option("--svg", options->svg, "FILE", "Draw the memory of every stage into this file",
+                 {.writes = FileUse::report});
+  add_answer_output(command, options->output, "schema memory/1 (with --serve serving-memory/1)");
+  add_scenario_options(command, options->source.scenario);
+  command.texts = {
+      .examples = {"foretrain fit run.yaml", "foretrain fit run.yaml --stage 0 --timeline",
+                   "foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg",
+                   "foretrain fit run.yaml --json | jq .room",
+                   "foretrain fit --megatron \"--num-layers 32 --hidden-size 4096 ...\" --gpus 64",
+                   "foretrain fit --serve chat.yaml",
+                   "foretrain fit --hf config.json --set parallel.tensor=4",
+                   "foretrain fit --hf config.json --gpus 1 --device rtx4090 --lora 16"},
+      .exits = {{exit_ok, "it fits"}, {exit_infeasible, "it does not fit or is not a legal plan"}}};
+  command.run = [options] { return fit(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -19,7 +19,7 @@ constexpr int most_trials = 1000000;
 
 struct GoodputCommandOptions {
   ScenarioOptions scenario;
-  std::string engine = "closed-form";
+  EngineKind engine = EngineKind::closed_form;
   int trials = 400;
   int threads = 0;
   std::optional<std::uint64_t> seed;
@@ -36,7 +36,7 @@ GoodputStudy studied(const Scenario& scenario, const GoodputOptions& options) {
 
 int show_goodput(const GoodputCommandOptions& options) {
   GoodputOptions wanted;
-  wanted.engine = engine_value(options.engine);
+  wanted.engine = options.engine;
   wanted.trials = options.trials;
   wanted.threads = options.threads;
   wanted.stop = &Interruption::noted();
@@ -59,36 +59,30 @@ int show_goodput(const GoodputCommandOptions& options) {
 
 }  // namespace
 
-Command add_goodput_command(CLI::App& program) {
+CommandRow goodput_command() {
   const auto options = std::make_shared<GoodputCommandOptions>();
-  CLI::App* app = program.add_subcommand(
-      "goodput", "Forecast a whole run: interruptions, checkpoints, goodput, with percentiles");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_option("--engine", options->engine,
-                  "How to price a step: closed-form, path, or event, which also\nplays the "
-                  "states in which the job runs on, slower")
-      ->type_name("NAME");
-  app->add_option("--trials", options->trials, "Runs to simulate (default: 400)")
-      ->check(CLI::Range(1, most_trials))
-      ->type_name("N");
-  app->add_option("--seed", options->seed, "Seed of the simulated runs")->type_name("N");
-  app->add_option("--threads", options->threads, "Threads; the result is the same with any number")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
-  app->add_option("--svg", options->svg, "Draw one simulated run into FILE.svg")->type_name("FILE");
-  add_answer_output(*app, options->output, "schema goodput/1", {"--svg"});
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain goodput run.yaml\n"
-      "  foretrain goodput run.yaml --set operations.checkpoint.every=\"10 min\"\n"
-      "  foretrain goodput run.yaml --engine event\n"
-      "  foretrain goodput run.yaml --svg life.svg --json | jq .run.split\n"
-      "Exit codes: 0 ok (unknown goodput included), 2 bad usage or input, 3 infeasible,\n"
-      "130 interrupted.");
-  return {app, [options] { return show_goodput(*options); }};
+  CommandRow command{"goodput",
+                     "Forecast a whole run: interruptions, checkpoints, goodput, with percentiles"};
+  add_scenario_argument(command, options->scenario);
+  command.option("--engine", options->engine, "NAME",
+                 "How to price a step: closed-form, path, or event, which also\nplays the "
+                 "states in which the job runs on, slower");
+  command.option("--trials", options->trials, "N", "Runs to simulate (default: 400)",
+                 {.range = {{1, most_trials}}});
+  command.option("--seed", options->seed, "N", "Seed of the simulated runs");
+  add_threads_option(command, options->threads);
+  command.option("--svg", options->svg, "FILE", "Draw one simulated run into FILE.svg",
+                 {.writes = FileUse::report});
+  add_answer_output(command, options->output, "schema goodput/1");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .examples = {"foretrain goodput run.yaml",
+                   "foretrain goodput run.yaml --set operations.checkpoint.every=\"10 min\"",
+                   "foretrain goodput run.yaml --engine event",
+                   "foretrain goodput run.yaml --svg life.svg --json | jq .run.split"},
+      .exits = {{exit_ok, "ok (unknown goodput included)"}, {exit_infeasible}, {exit_interrupted}}};
+  command.run = [options] { return show_goodput(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -168,46 +168,46 @@ int run_plan(PlanOptions options) {
 
 }  // namespace
 
-Command add_plan_command(CLI::App& program) {
+CommandRow plan_command() {
   const auto options = std::make_shared<PlanOptions>();
-  CLI::App* app = program.add_subcommand("plan", "Search for the best plan of a scenario");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  add_space_options(*app, *options);
-  add_limit_options(*app, *options);
-  add_search_options(*app, *options);
-  app->add_option("--emit", options->emit, "Write plan N as a scenario that extends this one")
-      ->expected(2)
-      ->type_name("N FILE");
-  add_answer_output(*app, options->output, "schema plan/1", {}, "one row per plan");
-  guard_outputs(*app, FileUse::to_edit, {"--emit"});
-  app->add_flag("--waterfalls", options->waterfalls,
-                "Draw where every plan's step goes, not only "
-                "the winner's");
-  app->add_option("--rank-of", options->rank_of,
-                  "Rank of this plan among all: \"as-given\", or settings separated by commas")
-      ->type_name("SETTINGS");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Tries every combination of parallel.tensor, sequence, pipeline, context, expert,\n"
-      "expert_tensor, virtual_stages, schedule, zero, order, training.micro_batch, global_batch,\n"
-      "memory.recompute, memory.offload and cluster.hosts; data parallelism is what the machine\n"
-      "has left. ZeRO stage, rank order, batch, machine, offloading and tensor ranks of experts\n"
-      "stay as the scenario has them unless varied.\n"
-      "Examples:\n"
-      "  foretrain plan run.yaml\n"
-      "  foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3\n"
-      "  foretrain plan run.yaml --gpus 512,1024,2048 --by cost --max-step 20\n"
-      "  foretrain plan run.yaml --device l40s --gpus 2,4,8\n"
-      "  foretrain plan run.yaml --headroom \"4 GiB\" --emit 1 best.yaml\n"
-      "  foretrain plan run.yaml --max-memory-share 1\n"
-      "  foretrain plan run.yaml --gpus 1024..8192 --by cost --deadline \"30 days\" \\\n"
-      "      --budget \"5 M USD\" --power-cap \"4 MW\"\n"
-      "  foretrain plan run.yaml --vary training.global_batch=512..4096\n"
-      "  foretrain plan run.yaml --rank-of \"parallel.tensor=8,parallel.pipeline=16\"\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 nothing fits, 130 interrupted.");
-  return {app, [options] { return run_plan(*options); }};
+  CommandRow command{"plan", "Search for the best plan of a scenario"};
+  add_scenario_argument(command, options->scenario);
+  add_space_options(command, *options);
+  add_limit_options(command, *options);
+  add_search_options(command, *options);
+  command.option("--emit", options->emit, "N FILE",
+                 "Write plan N as a scenario that extends this one",
+                 {.values = {{2, 2}}, .writes = FileUse::to_edit});
+  add_answer_output(command, options->output, "schema plan/1", "one row per plan");
+  command.flag("--waterfalls", options->waterfalls,
+               "Draw where every plan's step goes, not only "
+               "the winner's");
+  command.option("--rank-of", options->rank_of, "SETTINGS",
+                 "Rank of this plan among all: \"as-given\", or settings separated by commas");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "Tries every combination of parallel.tensor, sequence, pipeline, context, expert,\n"
+          "expert_tensor, virtual_stages, schedule, zero, order, training.micro_batch, "
+          "global_batch,\n"
+          "memory.recompute, memory.offload and cluster.hosts; data parallelism is what the "
+          "machine\n"
+          "has left. ZeRO stage, rank order, batch, machine, offloading and tensor ranks of "
+          "experts\n"
+          "stay as the scenario has them unless varied.",
+      .examples = {"foretrain plan run.yaml",
+                   "foretrain plan run.yaml --fix parallel.tensor=8 --vary parallel.zero=1,2,3",
+                   "foretrain plan run.yaml --gpus 512,1024,2048 --by cost --max-step 20",
+                   "foretrain plan run.yaml --device l40s --gpus 2,4,8",
+                   "foretrain plan run.yaml --headroom \"4 GiB\" --emit 1 best.yaml",
+                   "foretrain plan run.yaml --max-memory-share 1",
+                   "foretrain plan run.yaml --gpus 1024..8192 --by cost --deadline \"30 days\" \\",
+                   "    --budget \"5 M USD\" --power-cap \"4 MW\"",
+                   "foretrain plan run.yaml --vary training.global_batch=512..4096",
+                   "foretrain plan run.yaml --rank-of \"parallel.tensor=8,parallel.pipeline=16\""},
+      .exits = {{exit_infeasible, "nothing fits"}, {exit_interrupted}}};
+  command.run = [options] { return run_plan(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -19,7 +19,7 @@ struct ProcureCommandOptions {
   std::vector<std::string> workloads;
   ScenarioOptions scenario;  ///< its file is not used
   RoomOptions room;
-  std::string by = "time";
+  RankBy by = RankBy::time;
   AnswerOutput output;
   int threads = 2;
   bool search = false;
@@ -48,11 +48,9 @@ void refuse_same_names(const std::vector<Scenario>& scenarios, const char* what)
 }
 
 int run_procure(const ProcureCommandOptions& options) {
-  const auto by = option_value<RankBy>("--by", options.by);
+  const auto by = options.by;
   if (options.clusters.empty() || options.workloads.empty())
     throw UsageError("procure needs at least one --cluster and one --workload");
-  if (options.threads < 1 || options.threads > 256)
-    throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
   const auto clusters = scenarios_of(options.clusters, options.scenario);
   const auto workloads = scenarios_of(options.workloads, options.scenario);
   refuse_same_names(clusters, "cluster");
@@ -78,29 +76,30 @@ int run_procure(const ProcureCommandOptions& options) {
 
 }  // namespace
 
-Command add_procure_command(CLI::App& program) {
+CommandRow procure_command() {
   const auto options = std::make_shared<ProcureCommandOptions>();
-  CLI::App* app = program.add_subcommand("procure", "Rank clusters by the workloads they are for");
+  CommandRow command{"procure", "Rank clusters by the workloads they are for"};
   const auto files = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    app->add_option(name, values, help)->type_name("SCENARIO...")->expected(1, -1);
+    command.option(name, values, "SCENARIO...", help, {.values = {{1, -1}}});
   };
   files("--cluster", options->clusters,
         "Candidates: of these scenarios cluster, site and operations count");
   files("--workload", options->workloads,
         "What is trained: of these scenarios everything else counts");
-  app->add_option("--by", options->by, "What clusters are ranked by: time, cost, energy or gpus")
-      ->type_name("NAME");
-  app->add_flag("--search", options->search, "Take the best plan of every cell");
-  add_room_options(*app, options->room, "with --search: ");
-  app->add_option("--threads", options->threads, "Threads (default: 2)")->type_name("N");
-  add_answer_output(*app, options->output, "schema procure/1", {}, "one row per cell");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain procure --cluster h100.yaml b200.yaml --workload 8b.yaml 70b.yaml --search\n"
-      "  foretrain procure --cluster h100.yaml a100.yaml --workload 70b.yaml --by cost --csv\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 no cluster runs all workloads.");
-  return {app, [options] { return run_procure(*options); }};
+  command.option("--by", options->by, "NAME",
+                 "What clusters are ranked by: time, cost, energy or gpus");
+  command.flag("--search", options->search, "Take the best plan of every cell");
+  add_room_options(command, options->room, "with --search: ");
+  add_threads_option(command, options->threads);
+  add_answer_output(command, options->output, "schema procure/1", "one row per cell");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .examples =
+          {"foretrain procure --cluster h100.yaml b200.yaml --workload 8b.yaml 70b.yaml --search",
+           "foretrain procure --cluster h100.yaml a100.yaml --workload 70b.yaml --by cost --csv"},
+      .exits = {{exit_infeasible, "no cluster runs all workloads"}}};
+  command.run = [options] { return run_procure(*options); };
+  return command;
 }
 
 }  // namespace foretrain

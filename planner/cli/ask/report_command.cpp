@@ -25,8 +25,8 @@ namespace {
 struct ReportOptions {
   std::vector<std::string> files;
   ScenarioOptions scenario;  ///< its file is not used
-  std::string engine = "path";
-  std::string flops = "full";
+  EngineKind engine = EngineKind::path;
+  AttentionFlops flops = AttentionFlops::full;
   std::string html;
   std::string markdown;
   int plans = 0;
@@ -56,12 +56,8 @@ std::optional<PlanReport> searched(const ReportOptions& options, const Scenario&
 int report(const ReportOptions& options) {
   if (options.html.empty() && options.markdown.empty())
     throw UsageError("report needs --html FILE, --markdown FILE or both");
-  constexpr int most_plans_of_page = 1000;
-  if (options.plans < 0 || options.plans > most_plans_of_page)
-    throw UsageError(fmt::format("--plans takes 1 to {}, the plans to show, not {}",
-                                 most_plans_of_page, options.plans));
-  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
-  const EngineKind engine = engine_value(options.engine);
+  const auto convention = options.flops;
+  const EngineKind engine = options.engine;
   ReportPage page;
   for (const Scenario& scenario : read_sides(options.files, options.scenario)) {
     auto side = report_by(scenario, convention, engine);
@@ -93,43 +89,41 @@ int report(const ReportOptions& options) {
 
 }  // namespace
 
-Command add_report_command(CLI::App& program) {
+CommandRow report_command() {
   const auto options = std::make_shared<ReportOptions>();
-  CLI::App* app =
-      program.add_subcommand("report", "Write forecasts as a page to read, print and share");
-  app->add_option("scenarios", options->files, "Scenario files, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO...");
-  app->add_option("--html", options->html, "Write one HTML file, all in it; - for standard output")
-      ->type_name("FILE");
-  app->add_option("--markdown", options->markdown,
-                  "Write the numbers as Markdown; - for standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--html", "--markdown"});
-  app->add_option("--plans", options->plans,
-                  "Search for the best N plans of the first scenario, and show them")
-      ->type_name("N");
-  app->add_option("--gpus", options->gpus, "With --plans: numbers of GPUs to try, as for plan")
-      ->type_name("LIST");
-  app->add_option("--engine", options->engine,
-                  "How to compute: path (default), closed-form or event")
-      ->type_name("NAME");
-  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
-      ->type_name("NAME");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Several scenarios are compared; --set B:KEY=VALUE changes one side, as in compare.\n"
-      "The page needs no network, prints to PDF from any browser, and is the same bytes for the\n"
-      "same scenarios.\n"
-      "Examples:\n"
-      "  foretrain report run.yaml --html run.html\n"
-      "  foretrain report run.yaml --html run.html --plans 40 --markdown run.md\n"
-      "  foretrain report run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32 --html "
-      "ab.html\n"
-      "  chromium --headless --no-pdf-header-footer --print-to-pdf=run.pdf run.html\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 a scenario is infeasible (the page says why),\n"
-      "4 budget violated.");
-  return {app, [options] { return report(*options); }};
+  CommandRow command{"report", "Write forecasts as a page to read, print and share"};
+  command.option("scenarios", options->files, "SCENARIO...",
+                 "Scenario files, or - for standard input", {.required = true});
+  command.option("--html", options->html, "FILE",
+                 "Write one HTML file, all in it; - for standard output",
+                 {.writes = FileUse::report});
+  command.option("--markdown", options->markdown, "FILE",
+                 "Write the numbers as Markdown; - for standard output",
+                 {.writes = FileUse::report});
+  command.option("--plans", options->plans, "N",
+                 "Search for the best N plans of the first scenario, and show them",
+                 {.range = {{1, 1000}}});
+  command.option("--gpus", options->gpus, "LIST",
+                 "With --plans: numbers of GPUs to try, as for plan");
+  command.option("--engine", options->engine, "NAME",
+                 "How to compute: path (default), closed-form or event");
+  command.option("--flops", options->flops, "NAME",
+                 "Attention scores in model FLOPs: full or causal");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "Several scenarios are compared; --set B:KEY=VALUE changes one side, as in compare.\n"
+          "The page needs no network, prints to PDF from any browser, and is the same bytes for "
+          "the\n"
+          "same scenarios.",
+      .examples = {"foretrain report run.yaml --html run.html",
+                   "foretrain report run.yaml --html run.html --plans 40 --markdown run.md",
+                   "foretrain report run.yaml --set B:parallel.tensor=4 --set B:parallel.data=32 "
+                   "--html ab.html",
+                   "chromium --headless --no-pdf-header-footer --print-to-pdf=run.pdf run.html"},
+      .exits = {{exit_infeasible, "a scenario is infeasible (the page says why)"}, {exit_budget}}};
+  command.run = [options] { return report(*options); };
+  return command;
 }
 
 }  // namespace foretrain

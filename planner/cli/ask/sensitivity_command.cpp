@@ -18,7 +18,7 @@ namespace {
 struct SensitivityOptions {
   ScenarioOptions scenario;
   std::string by = "10 %";
-  std::string metric = "time";
+  SensitivityMetric metric = SensitivityMetric::time;
   std::string svg;
   AnswerOutput output;
   bool search = false;
@@ -33,7 +33,6 @@ void draw(const Sensitivity& result, const std::string& file) {
 }
 
 int run_sensitivity(const SensitivityOptions& options) {
-  const auto metric = option_value<SensitivityMetric>("--metric", options.metric);
   const double by = share_value("--by", options.by);
   if (!(by < 1.0)) throw UsageError("--by " + in_quotes(options.by) + ": must be below 100 %");
   if (!options.svg.empty() && !options.svg.ends_with(".svg"))
@@ -44,7 +43,7 @@ int run_sensitivity(const SensitivityOptions& options) {
     if (!best) throw UsageError(scenario.job.name + ": --search found no plan that fits");
     scenario = std::move(best->scenario);
   }
-  const Sensitivity result = sensitivity(scenario, metric, by);
+  const Sensitivity result = sensitivity(scenario, options.metric, by);
   if (!options.svg.empty()) draw(result, options.svg);
   return deliver_answer(options.output, {"sensitivity", [&] { return sensitivity_json(result); }},
                         [&] { return sensitivity_answer(result); });
@@ -52,29 +51,27 @@ int run_sensitivity(const SensitivityOptions& options) {
 
 }  // namespace
 
-Command add_sensitivity_command(CLI::App& program) {
+CommandRow sensitivity_command() {
   const auto options = std::make_shared<SensitivityOptions>();
-  CLI::App* app =
-      program.add_subcommand("sensitivity", "Rank inputs by what moving them does (tornado)");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_option("--by", options->by, "How far each input moves (default: \"10 %\")")
-      ->type_name("SHARE");
-  app->add_option("--metric", options->metric, "What is ranked: time or cost")->type_name("NAME");
-  app->add_flag("--search", options->search, "Take the best plan instead of the scenario's");
-  app->add_option("--svg", options->svg, "Draw the tornado into FILE.svg")->type_name("FILE.svg");
-  add_answer_output(*app, options->output, "schema sensitivity/1", {"--svg"});
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "
-      "rate,\n"
-      "restart and price, one at a time.\n"
-      "Examples:\n"
-      "  foretrain sensitivity run.yaml\n"
-      "  foretrain sensitivity run.yaml --by \"25 %\" --metric cost --svg tornado.svg\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 the plan cannot run.");
-  return {app, [options] { return run_sensitivity(*options); }};
+  CommandRow command{"sensitivity", "Rank inputs by what moving them does (tornado)"};
+  add_scenario_argument(command, options->scenario);
+  command.option("--by", options->by, "SHARE", "How far each input moves (default: \"10 %\")");
+  command.option("--metric", options->metric, "NAME", "What is ranked: time or cost");
+  command.flag("--search", options->search, "Take the best plan instead of the scenario's");
+  command.option("--svg", options->svg, "FILE.svg", "Draw the tornado into FILE.svg",
+                 {.writes = FileUse::report});
+  add_answer_output(command, options->output, "schema sensitivity/1");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "Moves kernel efficiency, bandwidths, latency, launch cost, stragglers, batch, failure "
+          "rate,\n"
+          "restart and price, one at a time.",
+      .examples = {"foretrain sensitivity run.yaml",
+                   "foretrain sensitivity run.yaml --by \"25 %\" --metric cost --svg tornado.svg"},
+      .exits = {{exit_infeasible}}};
+  command.run = [options] { return run_sensitivity(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -81,35 +81,32 @@ int show_serving_search(const Scenario& scenario, ServingQuestion question,
   return found ? int{exit_ok} : int{exit_infeasible};
 }
 
-Command add_serve_command(CLI::App& program) {
+CommandRow serve_command() {
   const auto options = std::make_shared<ServeOptions>();
-  CLI::App* app = program.add_subcommand(
-      "serve", "Simulate a deployment that answers requests: latency, throughput, cost");
-  app->add_option("scenario", options->scenario.file,
-                  "Scenario file with `serving`, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_flag("--fewest", options->fewest,
-                "Search the layout and the fewest GPUs that keep serving.goals");
-  app->add_flag("--pareto", options->pareto,
-                "Latency against throughput: layouts of one replica by number of clients");
-  app->add_option("--seed", options->seed, "The same as --set serving.seed=N")
-      ->check(CLI::Range(0, 2147483647))
-      ->type_name("N");
-  add_answer_output(*app, options->output,
-                    "schema serving/1 (with --fewest or --pareto serving-search/1)", {},
+  CommandRow command{"serve",
+                     "Simulate a deployment that answers requests: latency, throughput, cost"};
+  command.option("scenario", options->scenario.file, "SCENARIO",
+                 "Scenario file with `serving`, or - for standard input", {.required = true});
+  command.flag("--fewest", options->fewest,
+               "Search the layout and the fewest GPUs that keep serving.goals");
+  command.flag("--pareto", options->pareto,
+               "Latency against throughput: layouts of one replica by number of clients");
+  command.option("--seed", options->seed, "N", "The same as --set serving.seed=N",
+                 {.range = {{0, 2147483647}}});
+  add_answer_output(command, options->output,
+                    "schema serving/1 (with --fewest or --pareto serving-search/1)",
                     "a row per request");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain serve chat.yaml\n"
-      "  foretrain serve chat.yaml --set serving.parallel.tensor=4 --json\n"
-      "  foretrain serve chat.yaml --fewest --set \"serving.goals.tpot=30 ms\"\n"
-      "  foretrain serve chat.yaml --pareto\n"
-      "  foretrain serve chat.yaml --csv --out requests.csv\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 it cannot run or no layout keeps the goals,\n130 "
-      "interrupted.");
-  return {app, [options] { return run_serve(*options); }};
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .examples = {"foretrain serve chat.yaml",
+                   "foretrain serve chat.yaml --set serving.parallel.tensor=4 --json",
+                   "foretrain serve chat.yaml --fewest --set \"serving.goals.tpot=30 ms\"",
+                   "foretrain serve chat.yaml --pareto",
+                   "foretrain serve chat.yaml --csv --out requests.csv"},
+      .exits = {{exit_infeasible, "it cannot run or no layout keeps the goals"},
+                {exit_interrupted}}};
+  command.run = [options] { return run_serve(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -28,8 +28,8 @@ namespace {
 
 struct SimulateOptions {
   SourceOptions source;
-  std::string engine;
-  std::string flops = "full";
+  std::optional<EngineKind> engine;  ///< absent: as the views need it
+  AttentionFlops flops = AttentionFlops::full;
   StepViewOptions views;
   EventCliOptions event;
   AnswerOutput output;
@@ -46,8 +46,7 @@ struct SimulateOptions {
 std::optional<StepPath> path_for_views(const Report& report, const StepViewOptions& views) {
   if (!views.wanted() || !report.prediction.step) return std::nullopt;
   const Job& job = report.scenario.job;
-  return step_path(job, stage_layout(job.model, job.parallel),
-                   detail_of(views).value_or(Detail::pass));
+  return step_path(job, stage_layout(job.model, job.parallel), views.detail.value_or(Detail::pass));
 }
 
 /// What is drawn besides the report's numbers.
@@ -197,7 +196,7 @@ int simulate_study(const SimulateOptions& options, const Scenario& scenario) {
 }
 
 int simulate(const SimulateOptions& options, EngineKind engine) {
-  const auto convention = option_value<AttentionFlops>("--flops", options.flops);
+  const auto convention = options.flops;
   if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
   if (options.event.given())
     throw UsageError(
@@ -213,46 +212,45 @@ int simulate(const SimulateOptions& options, EngineKind engine) {
 
 }  // namespace
 
-Command add_simulate_command(CLI::App& program) {
+CommandRow simulate_command() {
   const auto options = std::make_shared<SimulateOptions>();
-  CLI::App* app = program.add_subcommand("simulate", "Forecast one scenario");
-  add_source_options(*app, options->source);
-  app->add_option("--engine", options->engine, "How to compute: closed-form, path or event")
-      ->type_name("NAME");
-  app->add_option("--flops", options->flops, "Attention scores in model FLOPs: full or causal")
-      ->type_name("NAME");
-  add_answer_output(*app, options->output, "schema prediction/1", {}, "one header row and one row");
-  app->add_flag("--full", options->full, "Print everything, not just what fits on a screen")
-      ->excludes("--brief");
-  app->add_flag("--strict", options->strict,
-                "Exit with 5 when a number lies outside the calibrated range");
-  add_step_view_options(*app, options->views);
-  add_event_options(*app, options->event);
-  add_scenario_options(*app, options->source.scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain simulate run.yaml\n"
-      "  foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32\n"
-      "  foretrain simulate run.yaml --json | jq .step.time_s\n"
-      "  foretrain simulate run.yaml --brief             the answer alone\n"
-      "  foretrain simulate run.yaml --full              memory row by row, sources, all warnings\n"
-      "  foretrain simulate run.yaml --markdown --out forecast.md\n"
-      "  foretrain simulate run.yaml --engine event      on the fabric, flow by flow\n"
-      "  foretrain simulate run.yaml --engine event --neighbour other.yaml\n"
-      "  foretrain simulate grpo.yaml --engine event     new weights on their way to the engine\n"
-      "  foretrain simulate run.yaml --gantt             the step as a chart\n"
-      "  foretrain simulate run.yaml --gantt step.svg --trace step.json.gz\n"
-      "  foretrain simulate run.yaml --power power.csv   watts of GPU, host, rack and site\n"
-      "  foretrain simulate --megatron pretrain_gpt.sh --gpus 64\n"
-      "  foretrain simulate --hf config.json --set parallel.tensor=4\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 infeasible, 4 budget violated,\n"
-      "5 outside the calibrated range under --strict.");
-  return {app, [app, options] {
-            const AnswerOutput& output = options->output;
-            const bool other_form = output.json || output.csv || output.markdown;
-            return simulate(*options,
-                            check_step_views(*app, options->views, options->engine, other_form));
-          }};
+  CommandRow command{"simulate", "Forecast one scenario"};
+  add_source_options(command, options->source);
+  command.option("--engine", options->engine, "NAME", "How to compute: closed-form, path or event");
+  command.option("--flops", options->flops, "NAME",
+                 "Attention scores in model FLOPs: full or causal");
+  add_answer_output(command, options->output, "schema prediction/1", "one header row and one row");
+  command.flag("--full", options->full, "Print everything, not just what fits on a screen",
+               {.excludes = {"--brief"}});
+  command.flag("--strict", options->strict,
+               "Exit with 5 when a number lies outside the calibrated range");
+  add_step_view_options(command, options->views);
+  add_event_options(command, options->event);
+  add_scenario_options(command, options->source.scenario);
+  command.texts = {
+      .examples =
+          {"foretrain simulate run.yaml",
+           "foretrain simulate run.yaml --set parallel.tensor=4 --set parallel.data=32",
+           "foretrain simulate run.yaml --json | jq .step.time_s",
+           "foretrain simulate run.yaml --brief             the answer alone",
+           "foretrain simulate run.yaml --full              memory row by row, sources, all "
+           "warnings",
+           "foretrain simulate run.yaml --markdown --out forecast.md",
+           "foretrain simulate run.yaml --engine event      on the fabric, flow by flow",
+           "foretrain simulate run.yaml --engine event --neighbour other.yaml",
+           "foretrain simulate grpo.yaml --engine event     new weights on their way to the engine",
+           "foretrain simulate run.yaml --gantt             the step as a chart",
+           "foretrain simulate run.yaml --gantt step.svg --trace step.json.gz",
+           "foretrain simulate run.yaml --power power.csv   watts of GPU, host, rack and site",
+           "foretrain simulate --megatron pretrain_gpt.sh --gpus 64",
+           "foretrain simulate --hf config.json --set parallel.tensor=4"},
+      .exits = {{exit_infeasible}, {exit_budget}, {exit_uncalibrated}}};
+  command.run = [options] {
+    const AnswerOutput& output = options->output;
+    const bool other_form = output.json || output.csv || output.markdown;
+    return simulate(*options, check_step_views(options->views, options->engine, other_form));
+  };
+  return command;
 }
 
 }  // namespace foretrain

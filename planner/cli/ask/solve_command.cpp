@@ -25,7 +25,7 @@ namespace {
 
 struct SolveCommandOptions {
   ScenarioOptions scenario;
-  std::string question;
+  SolveFor question = SolveFor::gpus;
   std::string deadline;
   std::string start;
   std::string budget;
@@ -44,36 +44,6 @@ struct SolveCommandOptions {
   int threads = 2;
   bool search = false;
 };
-
-/// Options that only some questions know.
-void refuse_unused(const SolveCommandOptions& options, SolveFor question) {
-  const auto only_for = [&](const char* option, bool given, std::initializer_list<SolveFor> known) {
-    if (!given || contains(known, question)) return;
-    std::vector<std::string> names;
-    for (const SolveFor one : known) names.emplace_back(name_of(one));
-    throw UsageError(fmt::format("{} has no effect on {}: it is for {}", option, name_of(question),
-                                 fmt::join(names, ", ")));
-  };
-  using enum SolveFor;
-  only_for("--deadline", !options.deadline.empty(), {gpus});
-  only_for("--start", !options.start.empty(), {gpus});
-  only_for("--budget", !options.budget.empty(), {gpus});
-  only_for("--max-gpus", options.most_gpus.has_value(), {gpus});
-  if (!options.search)
-    only_for("--headroom or --max-memory-share", options.room.given(),
-             {gpus, model, sequence, headroom, change, batch});
-  only_for("--exposed", !options.exposed.empty(), {bandwidth});
-  only_for("--against", !options.against.empty(), {price});
-  only_for("--wait", !options.wait.empty(), {hosts});
-  only_for("--deadlines", !options.deadlines.empty(), {hosts});
-  only_for("--time-limit", options.time_limit.has_value(), {gpus});
-  for (const auto& [option, text] :
-       {std::pair{"--ttft", &options.ttft}, std::pair{"--tpot", &options.tpot}})
-    only_for(option, !text->empty(), {gpus, rate});
-  only_for("--requests", !options.requests.empty(), {gpus});
-  only_for("--step", !options.step.empty(), {gpus});
-  only_for("--search", options.search, {price, bandwidth, batch, headroom});
-}
 
 SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question, const Job& job) {
   SolveOptions result;
@@ -95,8 +65,6 @@ SolveOptions solve_options(const SolveCommandOptions& options, SolveFor question
                                    job.cluster.host.gpus));
     result.most_gpus = *options.most_gpus;
   }
-  if (options.threads < 1 || options.threads > 256)
-    throw UsageError(fmt::format("--threads takes 1 to 256, not {}", options.threads));
   result.threads = options.threads;
   if (options.time_limit) {
     if (!(*options.time_limit > 0.0 && *options.time_limit <= 1e6))
@@ -193,8 +161,7 @@ void refuse_others(const SolveCommandOptions& options, Work work) {
 }
 
 SolveAnswer answer_of(const SolveCommandOptions& options) {
-  const auto question = option_value<SolveFor>("QUESTION", options.question);
-  refuse_unused(options, question);
+  const SolveFor question = options.question;
   const auto file = [&] { return read_scenario(options.scenario, Purpose::any); };
   // Other questions do not look at signals, and end at once.
   const bool looks = question == SolveFor::gpus || question == SolveFor::rate;
@@ -202,6 +169,11 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
   refuse_others(options, read.work);
   if (read.work == Work::serving) return serving_answer_of(read, question);
   if (read.work == Work::post_training) return post_training_answer_of(options, read, question);
+  if (options.room.given() && !options.search &&
+      (question == SolveFor::price || question == SolveFor::bandwidth))
+    throw UsageError(
+        fmt::format("--headroom and --max-memory-share have no effect on {} without --search",
+                    name_of(question)));
   if (question == SolveFor::price && options.against.empty())
     throw UsageError("solve price needs --against OTHER.yaml: the cluster whose price is sought");
   const Scenario scenario = searched(read, options);
@@ -240,7 +212,6 @@ SolveAnswer answer_of(const SolveCommandOptions& options) {
 
 /// Of a cluster file: the fewest hosts that keep a wait or deadlines.
 int solve_hosts(const SolveCommandOptions& options) {
-  refuse_unused(options, SolveFor::hosts);
   if (options.wait.empty() == options.deadlines.empty())
     throw UsageError("solve hosts needs --wait \"P90 <= 4 h\" or --deadlines \"95 %\"");
   ClusterRunOptions wanted;
@@ -255,7 +226,7 @@ int solve_hosts(const SolveCommandOptions& options) {
 int run_solve(SolveCommandOptions options) {
   for (std::string& setting : serving_settings(options))
     options.scenario.overrides.push_back(std::move(setting));
-  if (options.question == name_of(SolveFor::hosts)) return solve_hosts(options);
+  if (options.question == SolveFor::hosts) return solve_hosts(options);
   const SolveAnswer answer = answer_of(options);
   const int delivered =
       deliver_answer(options.output, {"answer", [&] { return solve_json(answer); }},
@@ -268,86 +239,92 @@ int run_solve(SolveCommandOptions options) {
   return exit_infeasible;
 }
 
-void add_options(CLI::App& app, SolveCommandOptions& options) {
-  app.add_option("--deadline", options.deadline,
-                 "gpus: deadline, a duration, \"30 days\", or an end date, 2027-03-01")
-      ->type_name("TIME");
-  app.add_option("--start", options.start, "gpus: start date of the run (default: today, UTC)")
-      ->type_name("DATE");
-  app.add_option("--budget", options.budget, "gpus: budget of the run, \"2.5 M USD\"")
-      ->type_name("MONEY");
-  app.add_option("--max-gpus", options.most_gpus,
-                 "gpus: largest machine to try (default: 16 times the scenario's)")
-      ->type_name("N");
-  app.add_option("--time-limit", options.time_limit,
-                 "gpus: stop after so many seconds and print what is known")
-      ->type_name("SECONDS");
-  add_room_options(app, options.room);
-  app.add_option("--exposed", options.exposed,
-                 "bandwidth: share of a step that counts as none (default: \"1 %\")")
-      ->type_name("SHARE");
-  app.add_option("--against", options.against, "price: scenario on the other cluster")
-      ->type_name("SCENARIO");
-  app.add_option("--ttft", options.ttft,
-                 "gpus and rate of serving: time to the first token to keep, \"P90 <= 1 s\"")
-      ->type_name("GOAL");
-  app.add_option("--tpot", options.tpot,
-                 "gpus and rate of serving: time per output token to keep, \"30 ms\"")
-      ->type_name("GOAL");
-  app.add_option("--requests", options.requests, "gpus of serving: load, \"2000 per min\"")
-      ->type_name("RATE");
-  app.add_option("--step", options.step, "gpus of post-training: longest step, \"60 s\"")
-      ->type_name("TIME");
-  app.add_option("--wait", options.wait,
-                 "hosts: wait to keep, \"P90 <= 4 h\" or \"CLASS mean <= 30 min\"")
-      ->type_name("GOAL");
-  app.add_option("--deadlines", options.deadlines,
-                 "hosts: share of deadlines to meet, \"95 %\" or \"CLASS 95 %\"")
-      ->type_name("GOAL");
-  app.add_flag("--search", options.search,
-               "price, bandwidth, batch, headroom: with the best plan instead of the scenario's");
-  app.add_option("--threads", options.threads, "Threads (default: 2)")->type_name("N");
-  add_answer_output(app, options.output, "schema solve/1");
+void add_options(CommandRow& command, SolveCommandOptions& options) {
+  using enum SolveFor;
+  command.option("--deadline", options.deadline, "TIME",
+                 "gpus: deadline, a duration, \"30 days\", or an end date, 2027-03-01",
+                 {.questions = names_of({gpus})});
+  command.option("--start", options.start, "DATE",
+                 "gpus: start date of the run (default: today, UTC)",
+                 {.questions = names_of({gpus})});
+  command.option("--budget", options.budget, "MONEY", "gpus: budget of the run, \"2.5 M USD\"",
+                 {.questions = names_of({gpus})});
+  command.option("--max-gpus", options.most_gpus, "N",
+                 "gpus: largest machine to try (default: 16 times the scenario's)",
+                 {.questions = names_of({gpus})});
+  command.option("--time-limit", options.time_limit, "SECONDS",
+                 "gpus: stop after so many seconds and print what is known",
+                 {.questions = names_of({gpus})});
+  // Those of price and bandwidth are of the plan that --search finds.
+  add_room_options(command, options.room);
+  for (const char* const room : {"--max-memory-share", "--headroom"})
+    command.find(room)->questions =
+        names_of({gpus, model, sequence, headroom, change, batch, price, bandwidth});
+  command.option("--exposed", options.exposed, "SHARE",
+                 "bandwidth: share of a step that counts as none (default: \"1 %\")",
+                 {.questions = names_of({bandwidth})});
+  command.option("--against", options.against, "SCENARIO", "price: scenario on the other cluster",
+                 {.questions = names_of({price})});
+  command.option("--ttft", options.ttft, "GOAL",
+                 "gpus and rate of serving: time to the first token to keep, \"P90 <= 1 s\"",
+                 {.questions = names_of({gpus, rate})});
+  command.option("--tpot", options.tpot, "GOAL",
+                 "gpus and rate of serving: time per output token to keep, \"30 ms\"",
+                 {.questions = names_of({gpus, rate})});
+  command.option("--requests", options.requests, "RATE", "gpus of serving: load, \"2000 per min\"",
+                 {.questions = names_of({gpus})});
+  command.option("--step", options.step, "TIME", "gpus of post-training: longest step, \"60 s\"",
+                 {.questions = names_of({gpus})});
+  command.option("--wait", options.wait, "GOAL",
+                 "hosts: wait to keep, \"P90 <= 4 h\" or \"CLASS mean <= 30 min\"",
+                 {.questions = names_of({hosts})});
+  command.option("--deadlines", options.deadlines, "GOAL",
+                 "hosts: share of deadlines to meet, \"95 %\" or \"CLASS 95 %\"",
+                 {.questions = names_of({hosts})});
+  command.flag("--search", options.search,
+               "price, bandwidth, batch, headroom: with the best plan instead of the scenario's",
+               {.questions = names_of({price, bandwidth, batch, headroom})});
+  add_threads_option(command, options.threads);
+  add_answer_output(command, options.output, "schema solve/1");
 }
 
 }  // namespace
 
-Command add_solve_command(CLI::App& program) {
+CommandRow solve_command() {
   const auto options = std::make_shared<SolveCommandOptions>();
-  CLI::App* app = program.add_subcommand("solve", "Answer what it takes: GPUs, bandwidth, price");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_option("question", options->question,
-                  "gpus, rate, model, sequence, bandwidth, headroom, change, price, batch or hosts")
-      ->required()
-      ->type_name("QUESTION");
-  add_options(*app, *options);
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Questions:\n"
-      "  gpus       fewest GPUs that keep a deadline, whatever the plan; of serving those that\n"
-      "             keep TTFT and TPOT, of post-training those that keep a step\n"
-      "  rate       most requests per second under which a deployment keeps TTFT and TPOT\n"
-      "  model      largest model of this shape that fits into the machine\n"
-      "  sequence   longest sequence that fits\n"
-      "  bandwidth  rate between hosts from which communication stops being exposed\n"
-      "  headroom   memory that is free, and what can grow into it\n"
-      "  change     smallest change that makes a plan fit\n"
-      "  price      price per GPU-hour at which another cluster breaks even\n"
-      "  batch      how far micro-batch and global batch can grow\n"
-      "  hosts      fewest hosts on which the jobs of a cluster file keep a wait or deadlines\n"
-      "Examples:\n"
-      "  foretrain solve run.yaml gpus --deadline \"30 days\"\n"
-      "  foretrain solve chat.yaml gpus --requests \"2000 per min\" --ttft \"P90 <= 1 s\" --tpot "
-      "\"30 "
-      "ms\"\n"
-      "  foretrain solve chat.yaml rate --ttft \"1 s\"\n"
-      "  foretrain solve rl.yaml gpus --step \"60 s\"\n"
-      "  foretrain solve run.yaml bandwidth --exposed \"2 %\" --json\n"
-      "  foretrain solve h100.yaml price --against a100.yaml --search\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 there is no such value.");
-  return {app, [options] { return run_solve(*options); }};
+  CommandRow command{"solve", "Answer what it takes: GPUs, bandwidth, price"};
+  add_scenario_argument(command, options->scenario);
+  command.option("question", options->question, "QUESTION",
+                 "gpus, rate, model, sequence, bandwidth, headroom, change, price, batch or hosts",
+                 {.required = true});
+  add_options(command, *options);
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes =
+          "Questions:\n"
+          "  gpus       fewest GPUs that keep a deadline, whatever the plan; of serving those "
+          "that\n"
+          "             keep TTFT and TPOT, of post-training those that keep a step\n"
+          "  rate       most requests per second under which a deployment keeps TTFT and TPOT\n"
+          "  model      largest model of this shape that fits into the machine\n"
+          "  sequence   longest sequence that fits\n"
+          "  bandwidth  rate between hosts from which communication stops being exposed\n"
+          "  headroom   memory that is free, and what can grow into it\n"
+          "  change     smallest change that makes a plan fit\n"
+          "  price      price per GPU-hour at which another cluster breaks even\n"
+          "  batch      how far micro-batch and global batch can grow\n"
+          "  hosts      fewest hosts on which the jobs of a cluster file keep a wait or deadlines",
+      .examples = {"foretrain solve run.yaml gpus --deadline \"30 days\"",
+                   "foretrain solve chat.yaml gpus --requests \"2000 per min\" --ttft \"P90 <= "
+                   "1 s\" --tpot \"30 ms\"",
+                   "foretrain solve chat.yaml rate --ttft \"1 s\"",
+                   "foretrain solve rl.yaml gpus --step \"60 s\"",
+                   "foretrain solve run.yaml bandwidth --exposed \"2 %\" --json",
+                   "foretrain solve h100.yaml price --against a100.yaml --search"},
+      .exits = {{exit_infeasible, "there is no such value"}}};
+  command.question = [options] { return std::string(name_of(options->question)); };
+  command.run = [options] { return run_solve(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -57,39 +57,34 @@ std::string chart_page(const Report& report, const StepPath& path, const TextSty
 
 }  // namespace
 
-void add_step_view_options(CLI::App& app, StepViewOptions& options) {
-  app.add_option("--gantt", options.svg,
-                 "Draw the step, stage by stage: in place of the report, or into FILE.svg")
-      ->type_name("[FILE.svg]")
-      ->expected(0, 1);
-  app.add_option("--trace", options.trace,
-                 "Write the step's trace for ui.perfetto.dev; .json or .json.gz")
-      ->type_name("FILE");
-  app.add_option(
-         "--power", options.power,
-         "Write watts of GPU, host, rack and site over the step, every millisecond: .csv; or "
-         "draw them: .svg")
-      ->type_name("FILE");
-  guard_outputs(app, FileUse::report, {"--gantt", "--trace", "--power"});
-  app.add_option("--detail", options.detail, "Of these: pass, layer or operator")
-      ->type_name("NAME");
+void add_step_view_options(CommandRow& command, StepViewOptions& options) {
+  command.option("--gantt", options.gantt, "[FILE.svg]",
+                 "Draw the step, stage by stage: in place of the report, or into FILE.svg",
+                 {.values = {{0, 1}}, .writes = FileUse::report});
+  command.option("--trace", options.trace, "FILE",
+                 "Write the step's trace for ui.perfetto.dev; .json or .json.gz",
+                 {.writes = FileUse::report});
+  command.option(
+      "--power", options.power, "FILE",
+      "Write watts of GPU, host, rack and site over the step, every millisecond: .csv; or "
+      "draw them: .svg",
+      {.writes = FileUse::report});
+  command.option("--detail", options.detail, "NAME", "Of these: pass, layer or operator");
 }
 
-EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
-                            const std::string& engine, bool other_form) {
-  options.gantt = app.count("--gantt") > 0;
+EngineKind check_step_views(const StepViewOptions& options, std::optional<EngineKind> engine,
+                            bool other_form) {
   if (!options.wanted()) {
-    if (!options.detail.empty())
+    if (options.detail)
       throw UsageError("--detail is for --gantt, --trace and --power; the forecast is the same");
-    return engine.empty() ? EngineKind::closed_form : engine_value(engine);
+    return engine.value_or(EngineKind::closed_form);
   }
-  if (!options.detail.empty()) (void)option_value<Detail>("--detail", options.detail);
-  const EngineKind chosen = engine.empty() ? EngineKind::path : engine_value(engine);
+  const EngineKind chosen = engine.value_or(EngineKind::path);
   if (chosen == EngineKind::closed_form)
     throw UsageError(
         "--gantt, --trace and --power show the task graph: they need --engine path or event");
-  if (!options.svg.empty() && !options.svg.ends_with(".svg"))
-    throw UsageError("--gantt " + in_quotes(options.svg) +
+  if (options.drawn() && !options.gantt->ends_with(".svg"))
+    throw UsageError("--gantt " + in_quotes(*options.gantt) +
                      ": the picture is an SVG file, its name ends in .svg");
   if (!options.trace.empty() && !options.trace.ends_with(".json") &&
       !options.trace.ends_with(".json.gz"))
@@ -104,11 +99,6 @@ EngineKind check_step_views(const CLI::App& app, StepViewOptions& options,
   return chosen;
 }
 
-std::optional<Detail> detail_of(const StepViewOptions& options) {
-  if (options.detail.empty()) return std::nullopt;
-  return option_value<Detail>("--detail", options.detail);
-}
-
 std::string make_step_views(const Report& report, const StepPath& path,
                             const StepViewOptions& options, const TextStyle& style,
                             const std::vector<TraceCounter>& counters) {
@@ -118,17 +108,17 @@ std::string make_step_views(const Report& report, const StepPath& path,
   if (!options.trace.empty()) {
     std::vector<TraceCounter> tracks = counters;
     // Operators of a pass have no memory of their own.
-    if (detail_of(options) != Detail::op)
+    if (options.detail != Detail::op)
       for (TraceCounter& memory : memory_counters(job, path)) tracks.push_back(std::move(memory));
     const std::string trace =
         trace_json(path.graph, path.timeline, {job.name, report.prediction.engine}, tracks);
     write_file(options.trace, options.trace.ends_with(".gz") ? gzip(trace) : trace);
   }
-  if (!options.svg.empty()) {
+  if (options.drawn()) {
     std::string details = step_details(report);
     if (const std::string rest = stretch_text(path); !rest.empty())
       details += "; the step lasts " + rest;
-    write_file(options.svg,
+    write_file(*options.gantt,
                gantt_svg(path.graph, path.timeline, {job.name + ": one optimizer step", details}));
   }
   if (!options.power.empty()) {

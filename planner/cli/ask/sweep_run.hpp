@@ -10,10 +10,13 @@
 
 namespace foretrain {
 
+inline constexpr int most_workers = 512;
+inline constexpr int most_shards = 100'000;
+
 struct SweepOptions {
   ScenarioOptions scenario;
   std::vector<std::string> axes;
-  std::string engine = "closed-form";
+  EngineKind engine = EngineKind::closed_form;
   std::string metrics;
   std::string shard;
   std::string db;

@@ -51,53 +51,45 @@ int run_compare(const CompareOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_check(CLI::App& calibrate) {
+CommandRow calibrate_check_command() {
   const auto options = std::make_shared<CheckOptions>();
-  CLI::App* app = calibrate.add_subcommand(
-      "check", "Predict measurements that were not fitted, and show the error");
-  app->add_option("records", options->logs.files,
-                  "Logs, records in the formats of `import`, or folders of those")
-      ->required()
-      ->type_name("FILE|DIR");
-  app->add_option("--profile", options->profiles,
-                  "Profile of a device, fabric, site or stack in place of the shipped one: a path, "
-                  "or LAYER/NAME (may be repeated)")
-      ->type_name("PROFILE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  add_log_options(*app, options->logs);
-  app->add_flag("--skipped", options->skipped, "Show why records were not predicted");
-  add_answer_output(*app, options->output, "predicted and measured, with bands");
-  add_folder_options(*app, options->folders);
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate check gpubench.jsonl --profile my-h100.yaml\n"
-      "  foretrain calibrate check runs.yaml --profile my-h100.yaml --profile my-h100-site.yaml\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options] { return run_check(*options); }};
+  CommandRow command{"check", "Predict measurements that were not fitted, and show the error"};
+  command.option("records", options->logs.files, "FILE|DIR",
+                 "Logs, records in the formats of `import`, or folders of those",
+                 {.required = true});
+  command.option("--profile", options->profiles, "PROFILE",
+                 "Profile of a device, fabric, site or stack in place of the shipped one: a path, "
+                 "or LAYER/NAME (may be repeated)",
+                 {.repeated = true});
+  add_log_options(command, options->logs);
+  command.flag("--skipped", options->skipped, "Show why records were not predicted");
+  add_answer_output(command, options->output, "predicted and measured, with bands");
+  add_folder_options(command, options->folders);
+  command.texts = {.examples = {"foretrain calibrate check gpubench.jsonl --profile my-h100.yaml",
+                                "foretrain calibrate check runs.yaml --profile my-h100.yaml "
+                                "--profile my-h100-site.yaml"},
+                   .exits = {{exit_ok}}};
+  command.run = [options] { return run_check(*options); };
+  return command;
 }
 
-Command add_calibrate_compare(CLI::App& calibrate) {
+CommandRow calibrate_compare_command() {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* app = calibrate.add_subcommand(
-      "compare", "Compare two profiles, or a profile with the shipped one");
-  app->add_option("a", options->a,
-                  "Path of a profile, or device/NAME, stack/NAME, site/NAME, "
-                  "fabric/NAME")
-      ->required()
-      ->type_name("PROFILE");
-  app->add_option("b", options->b, "The other one; by default the shipped profile behind the first")
-      ->type_name("PROFILE");
-  app->add_flag("--all", options->all, "List constants that are the same as well");
-  add_answer_output(*app, options->output, "every constant of both");
-  add_folder_options(*app, options->folders);
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate compare my-h100.yaml\n"
-      "  foretrain calibrate compare site/selene site/dgx-h100-ndr\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options] { return run_compare(*options); }};
+  CommandRow command{"compare", "Compare two profiles, or a profile with the shipped one"};
+  command.option("a", options->a, "PROFILE",
+                 "Path of a profile, or device/NAME, stack/NAME, site/NAME, "
+                 "fabric/NAME",
+                 {.required = true});
+  command.option("b", options->b, "PROFILE",
+                 "The other one; by default the shipped profile behind the first");
+  command.flag("--all", options->all, "List constants that are the same as well");
+  add_answer_output(command, options->output, "every constant of both");
+  add_folder_options(command, options->folders);
+  command.texts = {.examples = {"foretrain calibrate compare my-h100.yaml",
+                                "foretrain calibrate compare site/selene site/dgx-h100-ndr"},
+                   .exits = {{exit_ok}}};
+  command.run = [options] { return run_compare(*options); };
+  return command;
 }
 
 }  // namespace foretrain

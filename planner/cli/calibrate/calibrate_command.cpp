@@ -40,8 +40,7 @@ struct FitOptions {
   int starts = CalibrateRequest{}.starts;
   std::vector<std::string> runs;  ///< of one's own
   std::string around;
-  bool inference = false;
-  std::string inference_runs;
+  std::optional<std::string> inference;  ///< runs of engines; empty: those that ship
 };
 
 std::string today() {
@@ -139,7 +138,7 @@ int run_engines(const FitOptions& options) {
       !options.profiles.empty() || options.check || options.output.json || !options.device.empty())
     throw UsageError("--inference takes --write and --out beside it");
   const InferenceRequest request{
-      options.inference_runs, own_roots(options.folders), {}, &Interruption::noted()};
+      *options.inference, own_roots(options.folders), {}, &Interruption::noted()};
   const EngineCalibration calibration = calibrate_engines(request);
   if (Interruption::noted().load()) throw FitStopped{};
   std::vector<TextFile> changed;
@@ -212,102 +211,80 @@ int run_fit(const FitOptions& options) {
 }
 
 // What is fitted, and what becomes of it.
-void add_what_is_fitted(CLI::App& fit, FitOptions& options) {
-  fit.add_option("--profile", options.profiles,
-                 "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
-                 "(may be repeated)")
-      ->type_name("LAYER/NAME")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  fit.add_option("--plan", options.plan,
-                 "What is free, with priors; default calibration/fits/steps.yaml")
-      ->type_name("FILE");
-  auto* check =
-      fit.add_flag("--check", options.check,
-                   "Fail when a constant is not what the fit gives, within a tenth of its "
-                   "standard deviation, or the plan's minimum not what it reaches, to 1e-6");
-  fit.add_flag("--write", options.write, "Put the fitted constants into the profiles' files")
-      ->excludes(check);
-  fit.add_option("--starts", options.starts,
-                 "Places that the fit to training runs starts from: the priors, and places beside "
-                 "them; the best end counts")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
+void add_what_is_fitted(CommandRow& fit, FitOptions& options) {
+  fit.option("--profile", options.profiles, "LAYER/NAME",
+             "Report and write this profile alone, e.g. stack/megatron-core; all are fitted "
+             "(may be repeated)",
+             {.repeated = true});
+  fit.option("--plan", options.plan, "FILE",
+             "What is free, with priors; default calibration/fits/steps.yaml");
+  fit.flag("--check", options.check,
+           "Fail when a constant is not what the fit gives, within a tenth of its "
+           "standard deviation, or the plan's minimum not what it reaches, to 1e-6");
+  fit.flag("--write", options.write, "Put the fitted constants into the profiles' files",
+           {.excludes = {"--check"}});
+  fit.option("--starts", options.starts, "N",
+             "Places that the fit to training runs starts from: the priors, and places beside "
+             "them; the best end counts",
+             {.shows_default = true, .range = {{1, 100}}});
 }
 
 }  // namespace
 
-Command add_calibrate_fit(CLI::App& calibrate) {
+CommandRow calibrate_fit_command() {
   const auto options = std::make_shared<FitOptions>();
-  CLI::App* fit = calibrate.add_subcommand(
-      "fit", "Fit the constants of devices, fabrics, stacks and sites to what was measured");
-  add_what_is_fitted(*fit, *options);
-  add_answer_forms(*fit, options->output, "with constants, bands and errors");
-  add_folder_options(*fit, options->folders);
-  fit->add_option("--out", options->out,
-                  "Write to a file instead of standard output; with --measured, the profile "
-                  "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it; with --runs, the "
-                  "folder of device/, stack/ and site/ profiles")
-      ->type_name("FILE|DIR");
-  guard_outputs(*fit, FileUse::to_edit, {"--out"});
-  fit->add_option("--measured", options->measured.files,
-                  "Make new profiles of one device from these logs or records alone, or from "
-                  "folders of calibrate import or calibrate run")
-      ->type_name("FILE|DIR...");
-  fit->add_option("--device", options->device, "Catalog device that was measured")
-      ->type_name("NAME");
-  fit->add_option("--hold-out", options->hold_out,
-                  "Leave one record of N out of the fit, for `calibrate check`; 0: none")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000));
-  add_log_options(*fit, options->measured);
-  fit->add_option("--runs", options->runs,
-                  "Fit the stack, site and device of your own training runs to them, around the "
-                  "shipped constants: records as measured/runs.yaml or of import log; profiles go "
-                  "into the folder --out, for --profiles")
-      ->type_name("FILE...");
-  auto* inference = fit->add_option("--inference", options->inference_runs,
-                                    "Fit the constants of inference engines to these runs, as "
-                                    "inference_runs.yaml; without FILE the shipped ones")
-                        ->type_name("[FILE]")
-                        ->expected(0, 1);
-  fit->add_option("--around", options->around,
-                  "Profiles to start from in place of those of the records: "
-                  "stack/X,site/Y,device/Z")
-      ->type_name("PROFILES");
-  fit->footer(
-      "Examples:\n"
-      "  foretrain calibrate fit\n"
-      "  foretrain calibrate fit --check\n"
-      "  foretrain calibrate fit --profile stack/nanotron --profile site/nanotron\n"
-      "  foretrain calibrate fit --measured gpubench.jsonl all_gather.log\n"
-      "      --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml\n"
-      "  foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml\n"
-      "  foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my\n"
-      "  foretrain calibrate fit --inference\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a difference, 128 + N stopped by\n"
-      "signal N (Ctrl-C: 130): nothing was changed.");
-  return {fit, [options, inference] {
-            options->inference = inference->count() > 0;
-            return run_fit(*options);
-          }};
+  CommandRow fit{"fit",
+                 "Fit the constants of devices, fabrics, stacks and sites to what was measured"};
+  add_what_is_fitted(fit, *options);
+  add_answer_forms(fit, options->output, "with constants, bands and errors");
+  add_folder_options(fit, options->folders);
+  fit.option("--out", options->out, "FILE|DIR",
+             "Write to a file instead of standard output; with --measured, the profile "
+             "NAME.yaml, and NAME-fabric.yaml and NAME-site.yaml beside it; with --runs, the "
+             "folder of device/, stack/ and site/ profiles",
+             {.writes = FileUse::to_edit});
+  fit.option("--measured", options->measured.files, "FILE|DIR...",
+             "Make new profiles of one device from these logs or records alone, or from "
+             "folders of calibrate import or calibrate run");
+  fit.option("--device", options->device, "NAME", "Catalog device that was measured");
+  fit.option("--hold-out", options->hold_out, "N",
+             "Leave one record of N out of the fit, for `calibrate check`; 0: none",
+             {.range = {{0, 1000}}});
+  add_log_options(fit, options->measured);
+  fit.option("--runs", options->runs, "FILE...",
+             "Fit the stack, site and device of your own training runs to them, around the "
+             "shipped constants: records as measured/runs.yaml or of import log; profiles go "
+             "into the folder --out, for --profiles");
+  fit.option("--inference", options->inference, "[FILE]",
+             "Fit the constants of inference engines to these runs, as "
+             "inference_runs.yaml; without FILE the shipped ones",
+             {.values = {{0, 1}}});
+  fit.option("--around", options->around, "PROFILES",
+             "Profiles to start from in place of those of the records: "
+             "stack/X,site/Y,device/Z");
+  fit.texts = {
+      .examples =
+          {"foretrain calibrate fit", "foretrain calibrate fit --check",
+           "foretrain calibrate fit --profile stack/nanotron --profile site/nanotron",
+           "foretrain calibrate fit --measured gpubench.jsonl all_gather.log",
+           "    --device h100-sxm5-80gb --fabric ib-ndr --out my-h100.yaml",
+           "foretrain calibrate fit --measured run1 --device h100-sxm5-80gb --out my-h100.yaml",
+           "foretrain calibrate fit --runs mine.yaml --around stack/fsdp2,site/default --out my",
+           "foretrain calibrate fit --inference"},
+      .exits = {{exit_budget, "--check found a difference"},
+                {128, "+ N stopped by signal N (Ctrl-C: 130): nothing was changed"}}};
+  fit.run = [options] { return run_fit(*options); };
+  return fit;
 }
 
-Command add_calibrate_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "calibrate", "Measure a machine, read logs, and fit profiles to measured records");
-  app->require_subcommand(1);
-  const std::vector<Command> parts{add_calibrate_fit(*app),     add_calibrate_import(*app),
-                                   add_calibrate_run(*app),     add_calibrate_check(*app),
-                                   add_calibrate_compare(*app), add_calibrate_constants(*app),
-                                   add_calibrate_worth(*app),   add_calibrate_suggest(*app)};
-  return {app, [parts] {
-            for (const Command& part : parts)
-              if (part.app->parsed()) return part.run();
-            throw std::logic_error("no subcommand of calibrate ran");
-          }};
+CommandRow calibrate_command() {
+  CommandRow command{"calibrate",
+                     "Measure a machine, read logs, and fit profiles to measured records"};
+  command.commands = {calibrate_fit_command(),     calibrate_import_command(),
+                      calibrate_run_command(),     calibrate_check_command(),
+                      calibrate_compare_command(), calibrate_constants_command(),
+                      calibrate_worth_command(),   calibrate_suggest_command()};
+  return command;
 }
 
 }  // namespace foretrain

@@ -27,27 +27,22 @@ int run_constants(const ConstantOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_constants(CLI::App& calibrate) {
+CommandRow calibrate_constants_command() {
   const auto options = std::make_shared<ConstantOptions>();
-  CLI::App* app = calibrate.add_subcommand(
+  CommandRow command(
       "constants",
       "Show every constant: what it means, its prior, its value, how sure that is and "
       "which records say so");
-  app->add_option("--kind", options->layers,
-                  "Constants of devices, stacks, sites or fabrics alone (may be repeated)")
-      ->type_name("KIND")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(std::vector<std::string>{"device", "stack", "site", "fabric"}));
-  add_answer_output(*app, options->output, "with meanings", {}, "a line per constant");
-  add_folder_options(*app, options->folders);
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate constants --kind site\n"
-      "  foretrain calibrate constants --csv --out constants.csv\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options] { return run_constants(*options); }};
+  command.option("--kind", options->layers, "KIND",
+                 "Constants of devices, stacks, sites or fabrics alone (may be repeated)",
+                 {.repeated = true, .legal = {"device", "stack", "site", "fabric"}});
+  add_answer_output(command, options->output, "with meanings", "a line per constant");
+  add_folder_options(command, options->folders);
+  command.texts = {.examples = {"foretrain calibrate constants --kind site",
+                                "foretrain calibrate constants --csv --out constants.csv"},
+                   .exits = {{exit_ok}}};
+  command.run = [options] { return run_constants(*options); };
+  return command;
 }
 
 }  // namespace foretrain

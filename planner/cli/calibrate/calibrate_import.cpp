@@ -56,28 +56,20 @@ int run_import(const ImportOptionsOfCommand& options) {
 
 }  // namespace
 
-void add_log_options(CLI::App& app, LogOptions& options) {
-  app.add_option("--format", options.format, "Format of the files; by default by their content")
-      ->type_name("NAME");
-  app.add_option("--gpu", options.gpu,
-                 "GPU of logs that do not name it: a catalog device or the name the vendor prints")
-      ->type_name("NAME");
-  app.add_option("--nodes", options.nodes, "Hosts that took part, where the log does not say")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--gpus-per-node", options.gpus_per_node,
-                 "GPUs of each host, where the log does not say")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--collective", options.collective,
-                 "Operation of an nccl-tests log that leaves it open, e.g. alltoall")
-      ->type_name("NAME");
-  app.add_option("--network", options.network, "Words for what connects the hosts")
-      ->type_name("TEXT");
-  app.add_option("--host", options.host, "Hosts as the catalog calls them, e.g. dgx-h100")
-      ->type_name("NAME");
-  app.add_option("--fabric", options.fabric, "Fabric preset of the catalog, e.g. ib-ndr")
-      ->type_name("NAME");
+void add_log_options(CommandRow& command, LogOptions& options) {
+  command.option("--format", options.format, "NAME",
+                 "Format of the files; by default by their content");
+  command.option("--gpu", options.gpu, "NAME",
+                 "GPU of logs that do not name it: a catalog device or the name the vendor prints");
+  command.option("--nodes", options.nodes, "N", "Hosts that took part, where the log does not say",
+                 {.range = {{1, 1'000'000}}});
+  command.option("--gpus-per-node", options.gpus_per_node, "N",
+                 "GPUs of each host, where the log does not say", {.range = {{1, 1024}}});
+  command.option("--collective", options.collective, "NAME",
+                 "Operation of an nccl-tests log that leaves it open, e.g. alltoall");
+  command.option("--network", options.network, "TEXT", "Words for what connects the hosts");
+  command.option("--host", options.host, "NAME", "Hosts as the catalog calls them, e.g. dgx-h100");
+  command.option("--fabric", options.fabric, "NAME", "Fabric preset of the catalog, e.g. ib-ndr");
 }
 
 LogRequest log_request(const LogOptions& options) {
@@ -113,28 +105,26 @@ void tell_flagged(const std::vector<MeasuredLog>& logs) {
   }
 }
 
-Command add_calibrate_import(CLI::App& calibrate) {
+CommandRow calibrate_import_command() {
   const auto options = std::make_shared<ImportOptionsOfCommand>();
-  CLI::App* app = calibrate.add_subcommand(
-      "import", "Read logs of benchmarks and profilers as measured records");
-  app->add_option("files", options->logs.files, "Logs, or folders of calibrate run")
-      ->required()
-      ->type_name("FILE|DIR");
-  add_log_options(*app, options->logs);
-  app->add_option("--out", options->out,
-                  "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder")
-      ->type_name("DIR");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  add_answer_forms(*app, options->output, "what was read");
-  app->footer(
-      "Formats: " + joined(choices_of<LogFormat>()) +
-      "\nExamples:\n"
-      "  foretrain calibrate import all_reduce.log --fabric ib-ndr --out records\n"
-      "  foretrain calibrate import gpubench.jsonl ncclbench.jsonl trace.json --out records\n"
-      "  foretrain calibrate import run1 --out records\n"
-      "Rows that were left out are listed on standard error, with their lines.\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options] { return run_import(*options); }};
+  CommandRow command{"import", "Read logs of benchmarks and profilers as measured records"};
+  command.option("files", options->logs.files, "FILE|DIR", "Logs, or folders of calibrate run",
+                 {.required = true});
+  add_log_options(command, options->logs);
+  command.option("--out", options->out, "DIR",
+                 "Write kernels.csv, nccl_sweeps.csv, runs.yaml and import.json into this folder",
+                 {.writes = FileUse::to_edit});
+  add_answer_forms(command, options->output, "what was read");
+  command.texts = {
+      .notes = "Formats: " + joined(choices_of<LogFormat>()) +
+               "\nRows that were left out are listed on standard error, with their lines.",
+      .examples =
+          {"foretrain calibrate import all_reduce.log --fabric ib-ndr --out records",
+           "foretrain calibrate import gpubench.jsonl ncclbench.jsonl trace.json --out records",
+           "foretrain calibrate import run1 --out records"},
+      .exits = {{exit_ok}}};
+  command.run = [options] { return run_import(*options); };
+  return command;
 }
 
 }  // namespace foretrain

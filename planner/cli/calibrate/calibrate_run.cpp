@@ -62,40 +62,32 @@ int run_harness_command(const RunOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_run(CLI::App& calibrate) {
+CommandRow calibrate_run_command() {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App* app = calibrate.add_subcommand(
-      "run", "Measure this machine with the programs of calibration/harness");
-  app->add_option("--budget", options->budget, "Time for all measurements together")
-      ->type_name("TIME")
-      ->capture_default_str();
-  app->add_option("--out", options->out, "Folder for the raw JSON Lines")
-      ->type_name("DIR")
-      ->capture_default_str();
-  add_force_option(*app);
-  app->add_option("--programs", options->programs,
-                  "Folder of foretrain-gpubench and foretrain-ncclbench; by default that of this "
-                  "program, then the PATH")
-      ->type_name("DIR");
-  app->add_option("--gpus", options->gpus, "GPUs of this host for collectives; 1: kernels alone")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
-  app->add_flag("--print", options->print, "Print the lines for a cluster instead of measuring");
-  app->add_option("--launcher", options->launcher, "With --print: srun or mpirun")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app->add_option("--nodes", options->nodes, "With --print: hosts")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100'000));
-  app->add_option("--gpus-per-node", options->gpus_per_node, "With --print: GPUs of each host")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate run --budget \"5 min\" --out run1\n"
-      "  foretrain calibrate run --print --nodes 4 --gpus-per-node 8\n"
-      "Exit codes: 0 measured, 1 a program failed, 2 bad usage, no programs or no GPU.");
-  return {app, [options] { return run_harness_command(*options); }};
+  CommandRow command{"run", "Measure this machine with the programs of calibration/harness"};
+  command.option("--budget", options->budget, "TIME", "Time for all measurements together",
+                 {.shows_default = true});
+  command.option("--out", options->out, "DIR", "Folder for the raw JSON Lines",
+                 {.shows_default = true});
+  add_force_option(command);
+  command.option("--programs", options->programs, "DIR",
+                 "Folder of foretrain-gpubench and foretrain-ncclbench; by default that of this "
+                 "program, then the PATH");
+  command.option("--gpus", options->gpus, "N",
+                 "GPUs of this host for collectives; 1: kernels alone", {.range = {{1, 64}}});
+  command.flag("--print", options->print, "Print the lines for a cluster instead of measuring");
+  command.option("--launcher", options->launcher, "NAME", "With --print: srun or mpirun",
+                 {.shows_default = true});
+  command.option("--nodes", options->nodes, "N", "With --print: hosts", {.range = {{1, 100'000}}});
+  command.option("--gpus-per-node", options->gpus_per_node, "N", "With --print: GPUs of each host",
+                 {.range = {{1, 1024}}});
+  command.texts = {.examples = {"foretrain calibrate run --budget \"5 min\" --out run1",
+                                "foretrain calibrate run --print --nodes 4 --gpus-per-node 8"},
+                   .exits = {{exit_ok, "measured"},
+                             {exit_internal, "a program failed"},
+                             {exit_usage, "bad usage, no programs or no GPU"}}};
+  command.run = [options] { return run_harness_command(*options); };
+  return command;
 }
 
 }  // namespace foretrain

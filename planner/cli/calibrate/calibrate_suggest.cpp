@@ -41,27 +41,24 @@ int run_suggest(const SuggestOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_suggest(CLI::App& calibrate) {
+CommandRow calibrate_suggest_command() {
   const auto options = std::make_shared<SuggestOptions>();
-  CLI::App* app = calibrate.add_subcommand(
-      "suggest", "Which run of a few minutes would make the forecasts of plans surest");
-  app->add_option("scenarios", options->scenarios, "Plans in question")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_option("--runs", options->runs,
-                  "Your runs so far, as for calibrate fit --runs; without: what ships")
-      ->type_name("FILE");
-  app->add_option("--hosts", options->hosts, "Hosts that a run may take at most")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000));
-  add_answer_output(*app, options->output, "schema own-suggest/1");
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate suggest scenarios/llama3.1-70b-1024xh100.yaml --hosts 4\n"
-      "  foretrain calibrate suggest plan-a.yaml plan-b.yaml --runs mine.yaml\n"
-      "Exit codes: 0 ok, 2 bad usage or input.");
-  return {app, [options] { return run_suggest(*options); }};
+  CommandRow command{"suggest",
+                     "Which run of a few minutes would make the forecasts of plans surest"};
+  command.option("scenarios", options->scenarios, "SCENARIO", "Plans in question",
+                 {.required = true});
+  command.option("--runs", options->runs, "FILE",
+                 "Your runs so far, as for calibrate fit --runs; without: what ships");
+  command.option("--hosts", options->hosts, "N", "Hosts that a run may take at most",
+                 {.range = {{1, 100000}}});
+  add_answer_output(command, options->output, "schema own-suggest/1");
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .examples = {"foretrain calibrate suggest scenarios/llama3.1-70b-1024xh100.yaml --hosts 4",
+                   "foretrain calibrate suggest plan-a.yaml plan-b.yaml --runs mine.yaml"},
+      .exits = {{exit_ok}}};
+  command.run = [options] { return run_suggest(*options); };
+  return command;
 }
 
 }  // namespace foretrain

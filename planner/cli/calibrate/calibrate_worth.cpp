@@ -48,30 +48,24 @@ int run_worth(const WorthOptions& options) {
 
 }  // namespace
 
-Command add_calibrate_worth(CLI::App& calibrate) {
+CommandRow calibrate_worth_command() {
   const auto options = std::make_shared<WorthOptions>();
-  CLI::App* app = calibrate.add_subcommand(
+  CommandRow command(
       "worth", "What a few runs of one's own are worth, on published runs left out of the fit");
-  app->add_option("--source", options->sources, "Sources of published runs (default: all)")
-      ->type_name("NAME");
-  app->add_option("--own", options->fitted, "Numbers of own runs (default: 1, 2, 3 and 5)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100));
-  app->add_option("--draws", options->draws, "Random choices of own runs, of each number")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  app->add_option("--cache", options->cache,
-                  "Folder that keeps the fits without a source, as that of validate --leave-out")
-      ->type_name("DIR");
-  add_answer_output(*app, options->output, "schema own-worth/1");
-  add_folder_options(*app, options->folders);
-  app->footer(
-      "Examples:\n"
-      "  foretrain calibrate worth\n"
-      "  foretrain calibrate worth --source yafsdp --own 3 --draws 200\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 130 interrupted.");
-  return {app, [options] { return run_worth(*options); }};
+  command.option("--source", options->sources, "NAME", "Sources of published runs (default: all)");
+  command.option("--own", options->fitted, "N", "Numbers of own runs (default: 1, 2, 3 and 5)",
+                 {.range = {{1, 100}}});
+  command.option("--draws", options->draws, "N", "Random choices of own runs, of each number",
+                 {.shows_default = true, .range = {{1, 10000}}});
+  command.option("--cache", options->cache, "DIR",
+                 "Folder that keeps the fits without a source, as that of validate --leave-out");
+  add_answer_output(command, options->output, "schema own-worth/1");
+  add_folder_options(command, options->folders);
+  command.texts = {.examples = {"foretrain calibrate worth",
+                                "foretrain calibrate worth --source yafsdp --own 3 --draws 200"},
+                   .exits = {{exit_interrupted}}};
+  command.run = [options] { return run_worth(*options); };
+  return command;
 }
 
 }  // namespace foretrain

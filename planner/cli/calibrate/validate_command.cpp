@@ -32,7 +32,7 @@ void check_pictures(const ValidateOptions& options) {
   if (options.scatter.empty() && options.residuals.empty()) return;
   if (options.scatter == options.residuals)
     throw UsageError("--scatter and --residuals name the same file");
-  if (options.only == name_of(ValidateOnly::memory))
+  if (options.only == ValidateOnly::memory)
     throw UsageError("--scatter and --residuals show step times, --only memory leaves them out");
 }
 
@@ -50,8 +50,8 @@ void write_pictures(const ValidateOptions& options, const Validation& validation
 
 /// Devices as if their relatives and datasheets were all that is known.
 int run_hidden(const ValidateOptions& options) {
-  if (!options.left_out.empty() || options.memory.asked() || options.one_kind() ||
-      options.accuracy || options.peers || options.figures || options.skipped || options.draws() ||
+  if (!options.left_out.empty() || options.memory || options.one_kind() || options.accuracy ||
+      options.peers || options.figures || options.skipped || options.draws() ||
       !options.sources.empty() || !options.confidence.empty())
     throw UsageError(
         "--hide-device takes --runs, --vtrain, --kernels, --collectives, --measured and the forms "
@@ -114,8 +114,8 @@ int run_inference(const ValidateOptions& options) {
     throw UsageError(
         "--inference takes --source, --leave-out, --skipped and the forms of output beside it");
   const Interruption interruption;
-  const InferenceRequest request{options.inference.file, own_roots(options.folders),
-                                 options.sources, &Interruption::noted()};
+  const InferenceRequest request{*options.inference, own_roots(options.folders), options.sources,
+                                 &Interruption::noted()};
   if (!options.left_out.empty()) return run_inference_left_out(options, request);
   const Validation validation = validate_inference(request);
   if (Interruption::noted().load()) return Interruption::exit_code();
@@ -135,8 +135,8 @@ int tell_check(const RecordsCheck& check) {
 
 /// Own runs are fitted next; of what ships, what it says of runs that no fit has seen.
 std::string next_of(const ValidateOptions& options, const Validation& validation) {
-  if (options.runs.file.empty()) return next_accuracy;
-  std::vector<std::string> words{"foretrain", "validate", "--runs", options.runs.file, "--skipped"};
+  if (options.runs.value_or("").empty()) return next_accuracy;
+  std::vector<std::string> words{"foretrain", "validate", "--runs", *options.runs, "--skipped"};
   if (has_step_times(validation)) words = {"foretrain", "calibrate", "fit", "--runs", words[3]};
   return shell_words(words);
 }
@@ -163,10 +163,9 @@ int run_records(const ValidateOptions& options) {
 
 /// Power has measurements and runs of its own.
 int run_power(const ValidateOptions& options) {
-  if (options.names_records() || options.inference.asked() || options.check ||
-      !options.hidden.empty() || !options.left_out.empty() || options.draws() || options.skipped ||
-      !options.sources.empty() || !options.confidence.empty() || !options.measured.empty() ||
-      options.one_kind())
+  if (options.names_records() || options.inference || options.check || !options.hidden.empty() ||
+      !options.left_out.empty() || options.draws() || options.skipped || !options.sources.empty() ||
+      !options.confidence.empty() || !options.measured.empty() || options.one_kind())
     throw UsageError("--power takes the forms of output alone beside it");
   const PowerStudy study = validate_power(own_roots(options.folders));
   return deliver_evidence(options, {"power measured", [&] { return power_json(study); }},
@@ -175,7 +174,7 @@ int run_power(const ValidateOptions& options) {
 
 int run_validate(const ValidateOptions& options) {
   if (options.power) return run_power(options);
-  if (options.inference.asked()) return run_inference(options);
+  if (options.inference) return run_inference(options);
   if (options.check &&
       (!options.hidden.empty() || options.accuracy || !options.left_out.empty() || options.peers))
     throw UsageError(
@@ -186,69 +185,38 @@ int run_validate(const ValidateOptions& options) {
   return run_records(options);
 }
 
-void add_picture_options(CLI::App& app, ValidateOptions& options) {
-  app.add_option("--scatter", options.scatter,
-                 "Draw predicted against measured step times into FILE.svg")
-      ->type_name("FILE.svg");
-  app.add_option("--residuals", options.residuals,
-                 "Draw the errors of step times by source into FILE.svg")
-      ->type_name("FILE.svg");
-  app.add_option("--figure", options.figure,
-                 "With --accuracy: draw the errors by fold and kind of run into FILE.svg")
-      ->type_name("FILE.svg");
+void add_picture_options(CommandRow& command, ValidateOptions& options) {
+  command.option("--scatter", options.scatter, "FILE.svg",
+                 "Draw predicted against measured step times into FILE.svg",
+                 {.writes = FileUse::report});
+  command.option("--residuals", options.residuals, "FILE.svg",
+                 "Draw the errors of step times by source into FILE.svg",
+                 {.writes = FileUse::report});
+  command.option("--figure", options.figure, "FILE.svg",
+                 "With --accuracy: draw the errors by fold and kind of run into FILE.svg",
+                 {.needs = {"--accuracy"}, .writes = FileUse::report});
 }
 
-void add_views(CLI::App& app, ValidateOptions& options) {
-  app.add_flag("--figures", options.figures,
+void add_views(CommandRow& command, ValidateOptions& options) {
+  command.flag("--figures", options.figures,
                "How well runs of one published figure or table are ordered, too");
-  app.add_flag("--accuracy", options.accuracy,
-               "Only the errors of sources left out of the fit, as the profiles ship with them")
-      ->excludes("--json")
-      ->excludes("--figures");
-  app.get_option("--figure")->needs("--accuracy");
-  app.add_flag("--peers", options.peers,
+  command.flag("--accuracy", options.accuracy,
+               "Only the errors of sources left out of the fit, as the profiles ship with them",
+               {.excludes = {"--json", "--figures"}});
+  command.flag("--peers", options.peers,
                "Only the comparison with other tools on the same published runs");
-  app.add_flag("--ablations", options.ablations,
+  command.flag("--ablations", options.ablations,
                "Only pairs of runs that differ in one choice (routing, dispatcher, overlap, "
-               "recomputation): measured and forecast change")
-      ->excludes("--csv")
-      ->excludes("--peers")
-      ->excludes("--accuracy")
-      ->excludes("--figures");
-  app.add_flag("--power", options.power,
-               "Only watts of nodes and GPUs that train: measured and forecast")
-      ->excludes("--csv")
-      ->excludes("--ablations")
-      ->excludes("--peers")
-      ->excludes("--accuracy")
-      ->excludes("--figures");
-  app.add_flag("--check", options.check,
+               "recomputation): measured and forecast change",
+               {.excludes = {"--csv", "--peers", "--accuracy", "--figures"}});
+  command.flag("--power", options.power,
+               "Only watts of nodes and GPUs that train: measured and forecast",
+               {.excludes = {"--csv", "--ablations", "--peers", "--accuracy", "--figures"}});
+  command.flag("--check", options.check,
                "Fail (4) where a measured step is outside of its forecast's band: your own runs "
                "after a new release of your framework, with --runs and --profiles");
-  app.add_flag("--skipped", options.skipped, "List the records that were left out, and why");
+  command.flag("--skipped", options.skipped, "List the records that were left out, and why");
 }
-
-constexpr const char* examples =
-    "Examples:\n"
-    "  foretrain validate                     every shipped record\n"
-    "  foretrain validate --only time --source sc21 --csv\n"
-    "  foretrain validate --only time --source sc21 --figures\n"
-    "  foretrain validate --runs --skipped\n"
-    "  foretrain validate --kernels --collectives\n"
-    "  foretrain validate --only time --scatter steps.svg --residuals errors.svg\n"
-    "  foretrain validate --confidence A --confidence B --markdown --out accuracy.md\n"
-    "  foretrain validate --runs my-runs.yaml --json\n"
-    "  foretrain validate --runs my-runs.yaml --profiles my --check\n"
-    "  foretrain validate --accuracy --source all\n"
-    "  foretrain validate --measured records\n"
-    "  foretrain validate --inference runs.yaml --json\n"
-    "  foretrain validate --leave-out source --leave-out device\n"
-    "  foretrain validate --leave-out all --csv --out left_out.csv\n"
-    "  foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300\n"
-    "  foretrain validate --only time --peers\n"
-    "  foretrain validate --ablations\n"
-    "  foretrain validate --power\n"
-    "Exit codes: 0 ok, 2 bad usage or input, 4 --check found a step outside, 130 interrupted.";
 
 }  // namespace
 
@@ -258,27 +226,42 @@ int deliver_evidence(const ValidateOptions& options, const AnswerForms& forms, A
   return deliver_answer(options.output, forms, [&] { return answer; });
 }
 
-Command add_validate_command(CLI::App& program) {
+CommandRow validate_command() {
   const auto options = std::make_shared<ValidateOptions>();
-  CLI::App* app = program.add_subcommand(
-      "validate", "Compare forecasts with measured steps, memory, kernels and collectives");
-  add_record_options(*app, *options);
-  add_left_out_options(*app, *options);
-  app->add_option("--hide-device", options->hidden,
-                  "Forecast the kernels, collectives and steps of DEVICE from RELATIVE and its "
-                  "datasheet alone, everything fitted without its records (may be repeated)")
-      ->type_name("DEVICE[=RELATIVE]")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  add_picture_options(*app, *options);
-  add_answer_output(*app, options->output, "every record and the summary",
-                    {"--scatter", "--residuals", "--reliability", "--figure"},
+  CommandRow command{"validate",
+                     "Compare forecasts with measured steps, memory, kernels and collectives"};
+  add_record_options(command, *options);
+  add_left_out_options(command, *options);
+  command.option("--hide-device", options->hidden, "DEVICE[=RELATIVE]",
+                 "Forecast the kernels, collectives and steps of DEVICE from RELATIVE and its "
+                 "datasheet alone, everything fitted without its records (may be repeated)",
+                 {.repeated = true});
+  add_picture_options(command, *options);
+  add_answer_output(command, options->output, "every record and the summary",
                     "one line per record");
-  add_views(*app, *options);
-  add_folder_options(*app, options->folders);
-  app->footer(examples);
-  return {app, [options] { return run_validate(*options); }};
+  add_views(command, *options);
+  add_folder_options(command, options->folders);
+  command.texts = {
+      .examples = {"foretrain validate                     every shipped record",
+                   "foretrain validate --only time --source sc21 --csv",
+                   "foretrain validate --only time --source sc21 --figures",
+                   "foretrain validate --runs --skipped",
+                   "foretrain validate --kernels --collectives",
+                   "foretrain validate --only time --scatter steps.svg --residuals errors.svg",
+                   "foretrain validate --confidence A --confidence B --markdown --out accuracy.md",
+                   "foretrain validate --runs my-runs.yaml --json",
+                   "foretrain validate --runs my-runs.yaml --profiles my --check",
+                   "foretrain validate --accuracy --source all",
+                   "foretrain validate --measured records",
+                   "foretrain validate --inference runs.yaml --json",
+                   "foretrain validate --leave-out source --leave-out device",
+                   "foretrain validate --leave-out all --csv --out left_out.csv",
+                   "foretrain validate --hide-device b200=h100-sxm5-80gb --hide-device gb300",
+                   "foretrain validate --only time --peers", "foretrain validate --ablations",
+                   "foretrain validate --power"},
+      .exits = {{exit_budget, "--check found a step outside"}, {exit_interrupted}}};
+  command.run = [options] { return run_validate(*options); };
+  return command;
 }
 
 }  // namespace foretrain

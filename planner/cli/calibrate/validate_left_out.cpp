@@ -102,7 +102,7 @@ int deliver_peers(const ValidateOptions& options, const std::vector<RecordCheck>
 }
 
 int run_left_out(const ValidateOptions& options, ValidateRequest records) {
-  if (options.only == name_of(ValidateOnly::memory))
+  if (options.only == ValidateOnly::memory)
     throw UsageError("--leave-out refits step times, --only memory leaves them out");
   if (options.skipped || options.draws())
     throw UsageError("--leave-out takes no --skipped, --scatter or --residuals");
@@ -124,42 +124,35 @@ int run_left_out(const ValidateOptions& options, ValidateRequest records) {
   return left_out.stopped ? Interruption::exit_code() : delivered;
 }
 
-void add_left_out_options(CLI::App& app, ValidateOptions& options) {
+void add_left_out_options(CommandRow& command, ValidateOptions& options) {
   std::vector<std::string> axes = choices_of<FoldAxis>();
   axes.emplace_back(every_axis);
   for (const EngineAxis axis : {EngineAxis::engine, EngineAxis::load})
     axes.emplace_back(name_of(axis));
-  app.add_option("--leave-out", options.left_out,
+  command.option("--leave-out", options.left_out, "AXIS",
                  "Refit the profiles without each source, without each device of a stack, "
                  "without what is larger than most people can measure, without a year and "
                  "later ones, or without each schedule (with --inference: the engines without "
                  "each source, device, engine or load), and show how far off the step times "
                  "left out then are (may be repeated; --source names folds). Folds are kept "
-                 "in --cache: killed or interrupted, it goes on from there")
-      ->type_name("AXIS")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(axes));
-  app.add_option("--cache", options.cache,
+                 "in --cache: killed or interrupted, it goes on from there",
+                 {.repeated = true, .legal = axes});
+  command.option("--cache", options.cache, "DIR",
                  "Folder that --leave-out keeps its folds in (by default foretrain/folds of "
                  "$XDG_CACHE_HOME, else of ~/.cache); a change of records, plan or equations "
-                 "fits them anew")
-      ->type_name("DIR")
-      ->needs("--leave-out");
-  app.add_flag("--bands", options.bands,
+                 "fits them anew",
+                 {.needs = {"--leave-out"}});
+  command.flag("--bands", options.bands,
                "With --leave-out: widths of bands by what is not known of a plan, fitted on the "
                "forecasts left out, and what bands then hold; --csv: every forecast and what its "
-               "band did not know")
-      ->needs("--leave-out");
-  app.add_option("--band-table", options.band_table,
-                 "With --bands: write the widths to FILE, as calibration/fits/bands.yaml")
-      ->type_name("FILE")
-      ->needs("--bands");
-  app.add_option("--reliability", options.reliability,
-                 "With --bands: draw nominal against observed coverage into FILE.svg")
-      ->type_name("FILE.svg")
-      ->needs("--bands");
+               "band did not know",
+               {.needs = {"--leave-out"}});
+  command.option("--band-table", options.band_table, "FILE",
+                 "With --bands: write the widths to FILE, as calibration/fits/bands.yaml",
+                 {.needs = {"--bands"}});
+  command.option("--reliability", options.reliability, "FILE.svg",
+                 "With --bands: draw nominal against observed coverage into FILE.svg",
+                 {.needs = {"--bands"}, .writes = FileUse::report});
 }
 
 }  // namespace foretrain

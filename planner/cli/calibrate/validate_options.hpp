@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,26 +13,20 @@
 
 namespace foretrain {
 
-/// An option that may stand without a value.
-struct OptionalFile {
-  std::string file;  ///< empty: what ships
-  const CLI::Option* option = nullptr;
-
-  [[nodiscard]] bool asked() const { return option->count() > 0; }
-};
+/// Records of one kind: absent where they were not asked for, empty where those that ship are.
+using AskedFile = std::optional<std::string>;
 
 /// The command line of `validate`.
 struct ValidateOptions {
   std::string measured;  ///< a folder in place of the shipped one; empty: that
-  OptionalFile memory;
-  OptionalFile runs;
-  OptionalFile kernels;
-  OptionalFile collectives;
-  OptionalFile inference;
-  std::vector<std::string> vtrain;
-  const CLI::Option* vtrain_option = nullptr;
+  AskedFile memory;
+  AskedFile runs;
+  AskedFile kernels;
+  AskedFile collectives;
+  AskedFile inference;
+  std::optional<std::vector<std::string>> vtrain;
   OwnFolders folders;
-  std::string only = "all";
+  ValidateOnly only = ValidateOnly::all;
   std::vector<std::string> sources;
   std::vector<std::string> confidence;
   std::string scatter;
@@ -59,16 +52,16 @@ struct ValidateOptions {
   /// Whether no file of the user's own is read.
   [[nodiscard]] bool only_shipped() const;
   [[nodiscard]] bool draws() const { return !scatter.empty() || !residuals.empty(); }
-  [[nodiscard]] bool one_kind() const { return only != name_of(ValidateOnly::all); }
+  [[nodiscard]] bool one_kind() const { return only != ValidateOnly::all; }
 };
 
 /// Adds the options that say which records are read.
-void add_record_options(CLI::App& app, ValidateOptions& options);
+void add_record_options(CommandRow& command, ValidateOptions& options);
 /// The records that are asked for. @throws UsageError
 [[nodiscard]] ValidateRequest request_of(const ValidateOptions& options);
 
 /// Adds --leave-out and what goes with it.
-void add_left_out_options(CLI::App& app, ValidateOptions& options);
+void add_left_out_options(CommandRow& command, ValidateOptions& options);
 
 /// The axes of --leave-out in their own order, each once; none where it is not given.
 /// @throws UsageError where it names one of other records

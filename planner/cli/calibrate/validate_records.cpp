@@ -15,24 +15,21 @@ namespace fs = std::filesystem;
 
 /// Records of one kind: of the user's file; else of the folder of --measured, which must have them
 /// where they are asked for by name; else those that ship (an empty path). Nothing: none are read.
-std::optional<fs::path> records_of(const OptionalFile& asked, const char* name, bool all,
+std::optional<fs::path> records_of(const AskedFile& asked, const char* name, bool all,
                                    const ValidateOptions& options) {
-  if (!asked.asked() && !all) return std::nullopt;
-  if (!asked.file.empty() || options.measured.empty()) return asked.file;
+  if (!asked && !all) return std::nullopt;
+  if (!asked.value_or("").empty() || options.measured.empty()) return asked.value_or("");
   const fs::path own = fs::path(options.measured) / name;
   if (fs::is_regular_file(own)) return own;
-  if (asked.asked())
-    throw UsageError("--measured " + in_quotes(options.measured) + " has no " + name);
+  if (asked) throw UsageError("--measured " + in_quotes(options.measured) + " has no " + name);
   return std::nullopt;
 }
 
 std::optional<std::vector<fs::path>> vtrain_of(const ValidateOptions& options, bool all) {
-  const bool asked = options.vtrain_option->count() > 0;
+  const bool asked = options.vtrain.has_value();
   if (!asked && !all) return std::nullopt;
   std::vector<fs::path> files;
-  // An option without a value arrives as an empty one.
-  for (const std::string& file : options.vtrain)
-    if (!file.empty()) files.emplace_back(file);
+  if (asked) files.assign(options.vtrain->begin(), options.vtrain->end());
   if (!files.empty() || options.measured.empty()) return files;
   for (const char* name : {"vtrain_single.csv", "vtrain_multi.csv"})
     if (const fs::path own = fs::path(options.measured) / name; fs::is_regular_file(own))
@@ -43,8 +40,8 @@ std::optional<std::vector<fs::path>> vtrain_of(const ValidateOptions& options, b
 }
 
 void refuse_ungraded(const ValidateOptions& options) {
-  const bool alone = options.kernels.asked() || options.collectives.asked();
-  if (!options.confidence.empty() && options.memory.asked())
+  const bool alone = options.kernels || options.collectives;
+  if (!options.confidence.empty() && options.memory)
     throw UsageError("--confidence grades training runs; the records of --memory have no grade");
   if (!options.confidence.empty() && alone)
     throw UsageError("--confidence grades training runs; kernels and collectives have no grade");
@@ -55,14 +52,13 @@ void refuse_ungraded(const ValidateOptions& options) {
 }  // namespace
 
 bool ValidateOptions::names_records() const {
-  return memory.asked() || runs.asked() || kernels.asked() || collectives.asked() ||
-         vtrain_option->count() > 0;
+  return memory || runs || kernels || collectives || vtrain;
 }
 
 bool ValidateOptions::only_shipped() const {
-  return measured.empty() && memory.file.empty() && runs.file.empty() && kernels.file.empty() &&
-         collectives.file.empty() &&
-         std::ranges::all_of(vtrain, [](const auto& file) { return file.empty(); });
+  return measured.empty() && memory.value_or("").empty() && runs.value_or("").empty() &&
+         kernels.value_or("").empty() && collectives.value_or("").empty() &&
+         (!vtrain || vtrain->empty());
 }
 
 ValidateRequest request_of(const ValidateOptions& options) {
@@ -85,30 +81,28 @@ ValidateRequest request_of(const ValidateOptions& options) {
     throw UsageError("--measured " + in_quotes(options.measured) +
                      " has none of runs.yaml, megatron_ci_memory.json, vtrain_single.csv, "
                      "vtrain_multi.csv, kernels.csv and nccl_sweeps.csv");
-  if (const auto only = from_name<ValidateOnly>(options.only)) request.only = *only;
+  request.only = options.only;
   request.sources = options.sources;
   request.confidence = options.confidence;
   return request;
 }
 
-void add_record_options(CLI::App& app, ValidateOptions& options) {
-  const auto records = [&](const char* name, OptionalFile& asked, const char* what) {
-    asked.option = app.add_option(name, asked.file, what)->type_name("[FILE]")->expected(0, 1);
+void add_record_options(CommandRow& command, ValidateOptions& options) {
+  const auto records = [&](const char* name, AskedFile& asked, const char* what) {
+    command.option(name, asked, "[FILE]", what, {.values = {{0, 1}}});
   };
   records("--memory", options.memory,
           "Megatron-LM test memory, as megatron_ci_memory.json; without FILE the shipped one");
   records("--runs", options.runs,
           "Training runs, as runs.yaml: step time, memory and whether they fit; without FILE the "
           "shipped ones");
-  options.vtrain_option = app.add_option("--vtrain", options.vtrain,
-                                         "Training iterations, as vtrain_single.csv and "
-                                         "vtrain_multi.csv; without FILE the shipped ones")
-                              ->type_name("[FILE...]")
-                              ->expected(0, -1);
-  app.add_option("--measured", options.measured,
+  command.option("--vtrain", options.vtrain, "[FILE...]",
+                 "Training iterations, as vtrain_single.csv and "
+                 "vtrain_multi.csv; without FILE the shipped ones",
+                 {.values = {{0, -1}}});
+  command.option("--measured", options.measured, "DIR",
                  "Folder of your own records under the names of calibration/measured, in place of "
-                 "the shipped ones: what it has is compared")
-      ->type_name("DIR");
+                 "the shipped ones: what it has is compared");
   records("--kernels", options.kernels,
           "Kernels run alone, as kernels.csv; without FILE the shipped ones");
   records("--collectives", options.collectives,
@@ -116,23 +110,14 @@ void add_record_options(CLI::App& app, ValidateOptions& options) {
   records("--inference", options.inference,
           "Inference runs, as inference_runs.yaml: tokens per second, times to first and to "
           "further tokens; without FILE the shipped ones");
-  app.add_option("--only", options.only, "Compare time or memory alone")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember(choices_of<ValidateOnly>()));
-  app.add_option("--source", options.sources,
-                 "Records of this family alone, as the tables call it (may be repeated)")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--confidence", options.confidence,
+  command.option("--only", options.only, "WHAT", "Compare time or memory alone");
+  command.option("--source", options.sources, "NAME",
+                 "Records of this family alone, as the tables call it (may be repeated)",
+                 {.repeated = true});
+  command.option("--confidence", options.confidence, "GRADE",
                  "Runs of this grade alone: A table or log with nearly full configuration, B some "
-                 "of it missing, C inferred or read from a figure, D secondary (may be repeated)")
-      ->type_name("GRADE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(std::vector<std::string>{"A", "B", "C", "D"}));
+                 "of it missing, C inferred or read from a figure, D secondary (may be repeated)",
+                 {.repeated = true, .legal = {"A", "B", "C", "D"}});
 }
 
 }  // namespace foretrain

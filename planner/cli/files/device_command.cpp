@@ -196,80 +196,66 @@ int device_new(DeviceOptions options) {
   return exit_ok;
 }
 
-void add_datasheet_options(CLI::App& app, DeviceOptions& options) {
-  app.add_option("--peak", options.peak,
+void add_datasheet_options(CommandRow& command, DeviceOptions& options) {
+  command.option("--peak", options.peak, "FORMAT=RATE",
                  "Dense matrix rate by format, bf16=2.5e15 or bf16=2500TFLOP/s (may be repeated); "
-                 "formats that are left out get the relative's in proportion")
-      ->type_name("FORMAT=RATE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--memory", options.memory, "Memory as sold: 288GB")->type_name("SIZE");
-  app.add_option("--memory-bandwidth", options.memory_bandwidth, "Rate of the memory: 8TB/s")
-      ->type_name("RATE");
-  app.add_option("--nvlink", options.nvlink,
-                 "All scale-up links of one GPU together, one direction: 900GB/s")
-      ->type_name("RATE");
-  app.add_option("--tdp", options.tdp, "Board power: 1400W")->type_name("POWER");
-  app.add_option("--multiprocessors", options.device.multiprocessors,
-                 "Streaming multiprocessors (default: the relative's)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+                 "formats that are left out get the relative's in proportion",
+                 {.repeated = true});
+  command.option("--memory", options.memory, "SIZE", "Memory as sold: 288GB");
+  command.option("--memory-bandwidth", options.memory_bandwidth, "RATE",
+                 "Rate of the memory: 8TB/s");
+  command.option("--nvlink", options.nvlink, "RATE",
+                 "All scale-up links of one GPU together, one direction: 900GB/s");
+  command.option("--tdp", options.tdp, "POWER", "Board power: 1400W");
+  command.option("--multiprocessors", options.device.multiprocessors, "N",
+                 "Streaming multiprocessors (default: the relative's)", {.range = {{1, 1024}}});
 }
 
-void add_host_options(CLI::App& app, DeviceTextRequest& device) {
-  app.add_option("--host-like", device.host,
-                 "Host that its own is like (default: the usual one of the relative)")
-      ->type_name("HOST");
-  app.add_option("--gpus", device.gpus, "GPUs of its host")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--nics", device.nics, "NICs of its host")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
-  app.add_option(
-         "--domain", device.domain,
-         "GPUs that one NVSwitch fabric joins, over all its hosts (default: as --host-like)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 65536));
+void add_host_options(CommandRow& command, DeviceTextRequest& device) {
+  command.option("--host-like", device.host, "HOST",
+                 "Host that its own is like (default: the usual one of the relative)");
+  command.option("--gpus", device.gpus, "N", "GPUs of its host", {.range = {{1, 1024}}});
+  command.option("--nics", device.nics, "N", "NICs of its host", {.range = {{1, 1024}}});
+  command.option(
+      "--domain", device.domain, "N",
+      "GPUs that one NVSwitch fabric joins, over all its hosts (default: as --host-like)",
+      {.range = {{1, 65536}}});
 }
 
 }  // namespace
 
-Command add_device_command(CLI::App& program) {
+CommandRow device_command() {
   const auto options = std::make_shared<DeviceOptions>();
-  CLI::App* device = program.add_subcommand("device", "Describe a GPU that was not measured");
-  device->require_subcommand(1);
-  CLI::App* app = device->add_subcommand(
-      "new", "Write a device and its host from a datasheet and a measured relative");
-  app->add_option("--like", options->device.like,
-                  "Measured device whose kernels it is expected to run (foretrain show devices)")
-      ->type_name("DEVICE");
-  add_datasheet_options(*app, *options);
-  add_host_options(*app, options->device);
-  app->add_option("--name", options->device.name,
-                  "Name of the device and its host (default: that of --out, or my-DEVICE)")
-      ->type_name("NAME");
-  app->add_option("--title", options->device.title, "What reports call it (default: its name)")
-      ->type_name("TEXT");
-  app->add_option("--source", options->device.source, "Where the values are from, for the file")
-      ->type_name("TEXT");
-  app->add_option("--out", options->out, "File to write (default: NAME.yaml)")->type_name("FILE");
-  app->add_flag("--json", options->json,
-                "Print file, names, assumptions and next commands as JSON");
-  add_folder_options(*app, options->folders);
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->footer(
-      "On a terminal, what the options leave open is asked for. Elsewhere --like, --peak, "
-      "--memory,\n"
-      "--memory-bandwidth, --nvlink and --tdp are needed.\n"
-      "Examples:\n"
-      "  foretrain device new\n"
-      "  foretrain device new --like b200 --peak bf16=2.5e15 --memory 288GB\n"
-      "      --memory-bandwidth 8TB/s --nvlink 900GB/s --tdp 1400W --name my-gpu\n"
-      "  foretrain init --catalog my-gpu.yaml --host my-gpu --hosts 2 --model llama3-8b\n"
-      "Exit codes: 0 written, 2 bad usage or input.");
-  return {device, [options] { return device_new(*options); }};
+  CommandRow command{"new", "Write a device and its host from a datasheet and a measured relative"};
+  command.option("--like", options->device.like, "DEVICE",
+                 "Measured device whose kernels it is expected to run (foretrain show devices)");
+  add_datasheet_options(command, *options);
+  add_host_options(command, options->device);
+  command.option("--name", options->device.name, "NAME",
+                 "Name of the device and its host (default: that of --out, or my-DEVICE)");
+  command.option("--title", options->device.title, "TEXT",
+                 "What reports call it (default: its name)");
+  command.option("--source", options->device.source, "TEXT",
+                 "Where the values are from, for the file");
+  command.option("--out", options->out, "FILE", "File to write (default: NAME.yaml)",
+                 {.writes = FileUse::to_edit});
+  command.flag("--json", options->json, "Print file, names, assumptions and next commands as JSON");
+  add_folder_options(command, options->folders);
+  command.texts = {
+      .notes =
+          "On a terminal, what the options leave open is asked for. Elsewhere --like, --peak, "
+          "--memory,\n"
+          "--memory-bandwidth, --nvlink and --tdp are needed.",
+      .examples =
+          {"foretrain device new",
+           "foretrain device new --like b200 --peak bf16=2.5e15 --memory 288GB",
+           "    --memory-bandwidth 8TB/s --nvlink 900GB/s --tdp 1400W --name my-gpu",
+           "foretrain init --catalog my-gpu.yaml --host my-gpu --hosts 2 --model llama3-8b"},
+      .exits = {{exit_ok, "written"}}};
+  command.run = [options] { return device_new(*options); };
+  CommandRow device{"device", "Describe a GPU that was not measured"};
+  device.commands = {std::move(command)};
+  return device;
 }
 
 }  // namespace foretrain

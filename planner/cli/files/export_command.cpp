@@ -55,47 +55,45 @@ int run_export(ExportKind kind, const LaunchExportOptions& options) {
   return deliver(exported.text, options.out, FileUse::to_edit);
 }
 
-/// Adds what launches a scenario, a command per kind.
-std::vector<Command> add_launch_exports(CLI::App& app) {
-  std::vector<Command> commands;
+/// What launches a scenario, a command per kind.
+std::vector<CommandRow> launch_exports() {
+  std::vector<CommandRow> commands;
   for (const auto& [kind, name] : EnumNames<ExportKind>::names) {
     const auto options = std::make_shared<LaunchExportOptions>();
-    CLI::App* part = app.add_subcommand(std::string(name), help_of(kind));
-    part->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-        ->required()
-        ->type_name("SCENARIO");
-    part->add_option("-o,--out", options->out, "Write to a file instead of standard output")
-        ->type_name("FILE");
-    guard_outputs(*part, FileUse::to_edit, {"--out"});
-    add_scenario_options(*part, options->scenario);
-    part->footer(
-        "What the format cannot represent is refused where it changes memory or time; what is set\n"
-        "elsewhere is listed on standard error, and in comments where the format has them.\n"
-        "Exit codes: 0 exported, 2 bad usage or input, or a plan that the format cannot "
-        "represent,\n3 the plan cannot run.");
-    commands.push_back({part, [kind = kind, options] { return run_export(kind, *options); }});
+    CommandRow part{std::string(name), help_of(kind)};
+    add_scenario_argument(part, options->scenario);
+    add_edited_output(part, options->out);
+    add_scenario_options(part, options->scenario);
+    part.texts = {
+        .notes =
+            "What the format cannot represent is refused where it changes memory or time; what is "
+            "set\n"
+            "elsewhere is listed on standard error, and in comments where the format has them.",
+        .exits = {{exit_ok, "exported"},
+                  {exit_usage, "bad usage or input, or a plan that the format cannot represent"},
+                  {exit_infeasible}}};
+    part.run = [kind = kind, options] { return run_export(kind, *options); };
+    commands.push_back(std::move(part));
   }
   return commands;
 }
 
 }  // namespace
 
-Command add_export_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("export", "Turn a scenario into a file of another tool");
-  std::vector<Command> parts = add_launch_exports(*app);
-  for (Command& part : add_fabric_exports(*app)) parts.push_back(std::move(part));
-  app->require_subcommand(1);
-  app->footer(
-      "Examples:\n"
-      "  foretrain export megatron run.yaml -o pretrain.sh\n"
-      "  foretrain export sbatch run.yaml -o run.slurm\n"
-      "  foretrain export nccl-tuner run.yaml -o nccl_tuner.conf\n"
-      "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
-      "foretrain export KIND --help shows the options of a kind.\n"
-      "Exit codes: 0 exported, 2 bad usage or input, or not representable in that format, 3 the "
-      "plan\n"
-      "cannot run.");
-  return {app, [parts] { return parsed_command(parts)->run(); }};
+CommandRow export_command() {
+  CommandRow command{"export", "Turn a scenario into a file of another tool"};
+  command.commands = launch_exports();
+  for (CommandRow& part : fabric_exports()) command.commands.push_back(std::move(part));
+  command.texts = {
+      .notes = "foretrain export KIND --help shows the options of a kind.",
+      .examples = {"foretrain export megatron run.yaml -o pretrain.sh",
+                   "foretrain export sbatch run.yaml -o run.slurm",
+                   "foretrain export nccl-tuner run.yaml -o nccl_tuner.conf",
+                   "foretrain export chakra run.yaml -o 'trace.%d.et'"},
+      .exits = {{exit_ok, "exported"},
+                {exit_usage, "bad usage or input, or not representable in that format"},
+                {exit_infeasible}}};
+  return command;
 }
 
 }  // namespace foretrain

@@ -32,25 +32,21 @@ std::string platform_of(const Scenario& scenario) {
 }
 std::string dot_of(const Scenario& scenario) { return fabric_dot(judge_fabric(scenario, {})); }
 
-CLI::App* add_subcommand(CLI::App& exports, const char* name, const char* help,
-                         FabricExportOptions& options) {
-  CLI::App* app = exports.add_subcommand(name, help);
-  app->add_option("scenario", options.scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  add_scenario_options(*app, options.scenario);
-  return app;
+CommandRow export_row(const char* name, const char* help, FabricExportOptions& options) {
+  CommandRow command{name, help};
+  add_scenario_argument(command, options.scenario);
+  add_scenario_options(command, options.scenario);
+  return command;
 }
 
-Command add_text_export(CLI::App& exports, const char* name, const char* help, TextExport text) {
+CommandRow text_export(const char* name, const char* help, TextExport text) {
   const auto options = std::make_shared<FabricExportOptions>();
-  CLI::App* app = add_subcommand(exports, name, help, *options);
-  app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  return {app, [options, text] {
-            return deliver(text(read_scenario(options->scenario)), options->out, FileUse::to_edit);
-          }};
+  CommandRow command = export_row(name, help, *options);
+  add_edited_output(command, options->out);
+  command.run = [options, text] {
+    return deliver(text(read_scenario(options->scenario)), options->out, FileUse::to_edit);
+  };
+  return command;
 }
 
 int export_chakra(const FabricExportOptions& options) {
@@ -83,24 +79,18 @@ int export_chakra(const FabricExportOptions& options) {
 
 }  // namespace
 
-std::vector<Command> add_fabric_exports(CLI::App& exports) {
-  std::vector<Command> commands;
-  commands.push_back(add_text_export(exports, "nccl-tuner",
-                                     "Configuration of NCCL's example tuner plug-in", tuner_of));
-  commands.push_back(
-      add_text_export(exports, "simgrid", "The fabric as a platform of SimGrid", platform_of));
-  commands.push_back(add_text_export(exports, "dot", "The fabric for Graphviz", dot_of));
+std::vector<CommandRow> fabric_exports() {
   const auto options = std::make_shared<FabricExportOptions>();
-  CLI::App* app = add_subcommand(exports, "chakra",
-                                 "One step as MLCommons Chakra traces, a file per rank", *options);
-  app->add_option("-o,--out", options->out, "Name of the files, with %d for the rank")
-      ->type_name("PATTERN")
-      ->required();
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_flag("--one-replica", options->one_replica,
-                "One rank per pipeline stage instead of all ranks");
-  commands.push_back({app, [options] { return export_chakra(*options); }});
-  return commands;
+  CommandRow chakra =
+      export_row("chakra", "One step as MLCommons Chakra traces, a file per rank", *options);
+  chakra.option("-o,--out", options->out, "PATTERN", "Name of the files, with %d for the rank",
+                {.required = true, .writes = FileUse::to_edit});
+  chakra.flag("--one-replica", options->one_replica,
+              "One rank per pipeline stage instead of all ranks");
+  chakra.run = [options] { return export_chakra(*options); };
+  return {text_export("nccl-tuner", "Configuration of NCCL's example tuner plug-in", tuner_of),
+          text_export("simgrid", "The fabric as a platform of SimGrid", platform_of),
+          text_export("dot", "The fabric for Graphviz", dot_of), std::move(chakra)};
 }
 
 }  // namespace foretrain

@@ -48,8 +48,6 @@ PlanImportOptions import_options(const FrameworkOptions& options) {
   }
   if (!options.precision.empty()) result.precision = from_name<Precision>(options.precision);
   result.catalogs = own_roots(options.folders);
-  if (result.gpus && (*result.gpus < 1 || *result.gpus > 1'000'000))
-    throw UsageError(fmt::format("--gpus takes 1 to 1000000, not {}", *result.gpus));
   return result;
 }
 
@@ -95,96 +93,106 @@ int run_import(Framework framework, const CommandOptions& options) {
 }
 
 struct Help {
+  Framework framework;
   const char* what;
   const char* argument;
-  const char* example;
+  std::vector<std::string> examples;
 };
 
-Help help_of(Framework framework) {
-  switch (framework) {
-    case Framework::megatron:
-      return {"Megatron-LM arguments, or a script or YAML that holds them, into a scenario",
-              "Script, YAML or JSON file, or the arguments themselves (after --)",
-              "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
-              "  foretrain import megatron --gpus 64 -- --num-layers 32 --hidden-size 4096 ...\n"};
-    case Framework::deepspeed:
-      return {
-          "A DeepSpeed JSON into a scenario, with --model", "DeepSpeed configuration (JSON)",
-          "  foretrain import deepspeed ds_config.json --model llama2-7b --sequence 4096\n"
-          "  foretrain import deepspeed ds_auto.json --model llama2-7b --sequence 4096 --gpus 64 "
-          "\\\n"
-          "    --micro-batch 4 --accumulation 8 --precision bf16\n"};
-    case Framework::nanotron:
-      return {"A nanotron YAML into a scenario", "nanotron configuration (YAML)",
-              "  foretrain import nanotron config_llama.yaml --out run.yaml\n"};
-    case Framework::torchtitan:
-      return {"A torchtitan TOML into a scenario", "torchtitan configuration (TOML)",
-              "  foretrain import torchtitan llama3_8b.toml --gpus 8 --out run.yaml\n"};
-    case Framework::nemo:
-      return {"NeMo overrides or a NeMo YAML into a scenario", "YAML file, or overrides key=value",
-              "  foretrain import nemo config.yaml model.tensor_model_parallel_size=8\n"};
-    case Framework::transformers:
-      return {"Hugging Face TrainingArguments, accelerate and PEFT files into a scenario",
-              "YAML or JSON files, which together make one configuration; DeepSpeed's JSON is one",
-              "  foretrain import transformers training_args.json accelerate.yaml \\\n"
-              "    adapter_config.json --sequence 4096 --out run.yaml\n"
-              "  foretrain import transformers training_args.json ds_config.json --gpus 8\n"
-              "  foretrain import transformers run_sft.sh --gpus 8\n"
-              "  foretrain import transformers dpo.yaml trainer=dpo --gpus 8\n"};
-    case Framework::axolotl:
-      return {"An Axolotl YAML into a scenario", "Axolotl configuration, accelerate beside it",
-              "  foretrain import axolotl lora.yml --gpus 2 --device l40s --out run.yaml\n"};
-    case Framework::llamafactory:
-      return {"A LLaMA-Factory YAML into a scenario", "LLaMA-Factory configuration",
-              "  foretrain import llamafactory llama3_lora_sft.yaml --gpus 8 --out run.yaml\n"};
-    case Framework::swift:
-      return {"An ms-swift YAML, JSON or script into a scenario",
-              "ms-swift arguments (args.json), or a script with swift sft",
-              "  foretrain import swift args.json --gpus 8 --out run.yaml\n"
-              "  foretrain import swift sft.sh --out run.yaml\n"};
-    case Framework::bridge:
-      return {"A Megatron-Bridge launch, overrides or run_config.yaml into a scenario",
-              "Launch with --recipe (after --), script, or YAML with overrides behind it",
-              "  foretrain import megatron-bridge run_config.yaml --gpus 64 --out run.yaml\n"
-              "  foretrain import megatron-bridge -- torchrun --nproc_per_node=8 run_recipe.py \\\n"
-              "    --recipe llama3_8b_pretrain_config train.global_batch_size=128\n"};
-    case Framework::nemo2:
-      return {"A NeMo 2 line of NeMo-Run into a scenario",
-              "Line nemo llm pretrain --factory ... (after --), script, or YAML",
-              "  foretrain import nemo2 -- nemo llm pretrain --factory llama3_70b \\\n"
-              "    trainer.num_nodes=8 data.global_batch_size=256\n"};
-    case Framework::torchtune:
-      return {"A torchtune YAML into a scenario", "torchtune configuration, overrides behind it",
-              "  foretrain import torchtune 8B_lora.yaml batch_size=4 --gpus 8 --sequence 4096\n"};
-    case Framework::horovod:
-      return {"A Horovod launch into a scenario, with --model, --sequence and --micro-batch",
-              "Script, or the launch line (after --)",
-              "  foretrain import horovod --model gpt2-xl --sequence 1024 --micro-batch 4 -- \\\n"
-              "    horovodrun -np 16 --fusion-threshold-mb 64 python train.py\n"};
-    case Framework::lightning:
-      return {"A LightningCLI YAML into a scenario, with --model and --sequence",
-              "Configuration of LightningCLI (YAML)",
-              "  foretrain import lightning config.yaml --model llama2-7b --sequence 4096 \\\n"
-              "    --micro-batch 2\n"};
-    case Framework::maxtext:
-      return {"A MaxText YAML or overrides into a scenario", "YAML file, or overrides key=value",
-              "  foretrain import maxtext llama3_70b.yml ici_fsdp_parallelism=64 --gpus 128\n"};
-    case Framework::verl:
-      return {"A verl script or its overrides into a scenario of post-training",
-              "Script, YAML, or overrides key=value",
-              "  foretrain import verl run_grpo.sh --device h100-sxm5-80gb --out grpo.yaml\n"};
-    case Framework::nemo_rl:
-      return {"A NeMo-RL YAML into a scenario of post-training",
-              "YAML file, or overrides key=value",
-              "  foretrain import nemo-rl grpo_math_8B.yaml cluster.num_nodes=2 --out grpo.yaml\n"};
-    case Framework::openrlhf:
-      return {"An OpenRLHF script into a scenario of post-training", "Script that starts it",
-              "  foretrain import openrlhf train_ppo_ray.sh --out ppo.yaml\n"};
-    case Framework::slime:
-      return {"A slime script into a scenario of post-training", "Script that starts it",
-              "  foretrain import slime run-qwen3-4B.sh --out grpo.yaml\n"};
-  }
-  return {"", "", ""};
+const Help& help_of(Framework framework) {
+  static const std::vector<Help> rows{
+      {Framework::megatron,
+       "Megatron-LM arguments, or a script or YAML that holds them, into a scenario",
+       "Script, YAML or JSON file, or the arguments themselves (after --)",
+       {"foretrain import megatron pretrain_gpt.sh --out run.yaml",
+        "foretrain import megatron --gpus 64 -- --num-layers 32 --hidden-size 4096 ..."}},
+      {Framework::deepspeed,
+       "A DeepSpeed JSON into a scenario, with --model",
+       "DeepSpeed configuration (JSON)",
+       {"foretrain import deepspeed ds_config.json --model llama2-7b --sequence 4096",
+        "foretrain import deepspeed ds_auto.json --model llama2-7b --sequence 4096 --gpus 64 \\",
+        "  --micro-batch 4 --accumulation 8 --precision bf16"}},
+      {Framework::nanotron,
+       "A nanotron YAML into a scenario",
+       "nanotron configuration (YAML)",
+       {"foretrain import nanotron config_llama.yaml --out run.yaml"}},
+      {Framework::torchtitan,
+       "A torchtitan TOML into a scenario",
+       "torchtitan configuration (TOML)",
+       {"foretrain import torchtitan llama3_8b.toml --gpus 8 --out run.yaml"}},
+      {Framework::nemo,
+       "NeMo overrides or a NeMo YAML into a scenario",
+       "YAML file, or overrides key=value",
+       {"foretrain import nemo config.yaml model.tensor_model_parallel_size=8"}},
+      {Framework::transformers,
+       "Hugging Face TrainingArguments, accelerate and PEFT files into a scenario",
+       "YAML or JSON files, which together make one configuration; DeepSpeed's JSON is one",
+       {"foretrain import transformers training_args.json accelerate.yaml \\",
+        "  adapter_config.json --sequence 4096 --out run.yaml",
+        "foretrain import transformers training_args.json ds_config.json --gpus 8",
+        "foretrain import transformers run_sft.sh --gpus 8",
+        "foretrain import transformers dpo.yaml trainer=dpo --gpus 8"}},
+      {Framework::axolotl,
+       "An Axolotl YAML into a scenario",
+       "Axolotl configuration, accelerate beside it",
+       {"foretrain import axolotl lora.yml --gpus 2 --device l40s --out run.yaml"}},
+      {Framework::llamafactory,
+       "A LLaMA-Factory YAML into a scenario",
+       "LLaMA-Factory configuration",
+       {"foretrain import llamafactory llama3_lora_sft.yaml --gpus 8 --out run.yaml"}},
+      {Framework::swift,
+       "An ms-swift YAML, JSON or script into a scenario",
+       "ms-swift arguments (args.json), or a script with swift sft",
+       {"foretrain import swift args.json --gpus 8 --out run.yaml",
+        "foretrain import swift sft.sh --out run.yaml"}},
+      {Framework::bridge,
+       "A Megatron-Bridge launch, overrides or run_config.yaml into a scenario",
+       "Launch with --recipe (after --), script, or YAML with overrides behind it",
+       {"foretrain import megatron-bridge run_config.yaml --gpus 64 --out run.yaml",
+        "foretrain import megatron-bridge -- torchrun --nproc_per_node=8 run_recipe.py \\",
+        "  --recipe llama3_8b_pretrain_config train.global_batch_size=128"}},
+      {Framework::nemo2,
+       "A NeMo 2 line of NeMo-Run into a scenario",
+       "Line nemo llm pretrain --factory ... (after --), script, or YAML",
+       {"foretrain import nemo2 -- nemo llm pretrain --factory llama3_70b \\",
+        "  trainer.num_nodes=8 data.global_batch_size=256"}},
+      {Framework::torchtune,
+       "A torchtune YAML into a scenario",
+       "torchtune configuration, overrides behind it",
+       {"foretrain import torchtune 8B_lora.yaml batch_size=4 --gpus 8 --sequence 4096"}},
+      {Framework::horovod,
+       "A Horovod launch into a scenario, with --model, --sequence and --micro-batch",
+       "Script, or the launch line (after --)",
+       {"foretrain import horovod --model gpt2-xl --sequence 1024 --micro-batch 4 -- \\",
+        "  horovodrun -np 16 --fusion-threshold-mb 64 python train.py"}},
+      {Framework::lightning,
+       "A LightningCLI YAML into a scenario, with --model and --sequence",
+       "Configuration of LightningCLI (YAML)",
+       {"foretrain import lightning config.yaml --model llama2-7b --sequence 4096 \\",
+        "  --micro-batch 2"}},
+      {Framework::maxtext,
+       "A MaxText YAML or overrides into a scenario",
+       "YAML file, or overrides key=value",
+       {"foretrain import maxtext llama3_70b.yml ici_fsdp_parallelism=64 --gpus 128"}},
+      {Framework::verl,
+       "A verl script or its overrides into a scenario of post-training",
+       "Script, YAML, or overrides key=value",
+       {"foretrain import verl run_grpo.sh --device h100-sxm5-80gb --out grpo.yaml"}},
+      {Framework::nemo_rl,
+       "A NeMo-RL YAML into a scenario of post-training",
+       "YAML file, or overrides key=value",
+       {"foretrain import nemo-rl grpo_math_8B.yaml cluster.num_nodes=2 --out grpo.yaml"}},
+      {Framework::openrlhf,
+       "An OpenRLHF script into a scenario of post-training",
+       "Script that starts it",
+       {"foretrain import openrlhf train_ppo_ray.sh --out ppo.yaml"}},
+      {Framework::slime,
+       "A slime script into a scenario of post-training",
+       "Script that starts it",
+       {"foretrain import slime run-qwen3-4B.sh --out grpo.yaml"}}};
+  const auto found = std::ranges::find(rows, framework, &Help::framework);
+  FORETRAIN_REQUIRE(found != rows.end());
+  return *found;
 }
 
 /// Whose sources do not say the batch, or say "auto".
@@ -194,9 +202,9 @@ bool leaves_batch_to_code(Framework framework) {
 }
 
 /// What training code decides, as the Hugging Face Trainer where a DeepSpeed JSON says "auto".
-void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
+void add_trainer_options(CommandRow& command, FrameworkOptions& options) {
   const auto count = [&](const char* name, std::optional<int>& value, const char* help) {
-    app.add_option(name, value, help)->type_name("N")->check(CLI::Range(1, 100'000'000));
+    command.option(name, value, "N", help, {.range = {{1, 100'000'000}}});
   };
   count(
       "--micro-batch", options.import.micro_batch,
@@ -204,71 +212,61 @@ void add_trainer_options(CLI::App& app, FrameworkOptions& options) {
       "leaves them to code");
   count("--accumulation", options.import.accumulation,
         "Micro-batches per step (--gradient_accumulation_steps), likewise");
-  app.add_option("--precision", options.precision, "bf16, fp16 or fp32, likewise")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
+  command.option("--precision", options.precision, "NAME", "bf16, fp16 or fp32, likewise",
+                 {.legal = {"bf16", "fp16", "fp32"}});
 }
 
-void add_framework_options(CLI::App& app, FrameworkOptions& options) {
-  const auto repeated = [&](const char* name, std::vector<std::string>& values, const char* help) {
-    return app.add_option(name, values, help)->expected(1)->take_all()->allow_extra_args(false);
-  };
-  app.add_option("--name", options.import.name, "Name of the scenario; by default the file's")
-      ->type_name("NAME");
-  add_machine_options(app, options.import);
-  app.add_option("--model", options.import.model,
-                 "Model from the catalog, where the source holds none")
-      ->type_name("MODEL");
-  app.add_option("--arguments", options.import.arguments,
-                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON")
-      ->type_name("ARGS");
-  repeated("--leave-out", options.import.left_out,
-           "Ignore this key of the source (may be repeated)")
-      ->type_name("KEY");
-  app.add_flag("--leave-out-unknown", options.import.leave_out_unknown,
+void add_framework_options(CommandRow& command, FrameworkOptions& options) {
+  command.option("--name", options.import.name, "NAME",
+                 "Name of the scenario; by default the file's");
+  add_machine_options(command, options.import);
+  command.option("--model", options.import.model, "MODEL",
+                 "Model from the catalog, where the source holds none");
+  command.option("--arguments", options.import.arguments, "ARGS",
+                 "Megatron-DeepSpeed arguments that go with a DeepSpeed JSON");
+  command.option("--leave-out", options.import.left_out, "KEY",
+                 "Ignore this key of the source (may be repeated)", {.repeated = true});
+  command.flag("--leave-out-unknown", options.import.leave_out_unknown,
                "Pass over all keys that are not known here, and list them");
-  repeated("--var", options.variables, "Variable of a script (may be repeated)")
-      ->type_name("NAME=VALUE");
-  add_folder_options(app, options.folders);
+  command.option("--var", options.variables, "NAME=VALUE", "Variable of a script (may be repeated)",
+                 {.repeated = true});
+  add_folder_options(command, options.folders);
 }
 
-Command add_framework_import(CLI::App& import, Framework framework) {
+CommandRow framework_import(Framework framework) {
   const auto options = std::make_shared<CommandOptions>();
-  const Help help = help_of(framework);
-  CLI::App* app = import.add_subcommand(std::string(name_of(framework)), help.what);
-  app->add_option("source", options->words, help.argument)->required()->type_name("FILE|ARGS");
-  add_framework_options(*app, options->framework);
-  if (leaves_batch_to_code(framework)) add_trainer_options(*app, options->framework);
-  app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  app->add_flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
-  app->footer(
-      std::string("Examples:\n") + help.example +
-      "What was read, ignored and assumed is listed on standard error and in the scenario.\n"
-      "Exit codes: 0 imported, 2 bad usage or input.");
-  return {app, [framework, options] { return run_import(framework, *options); }};
+  const Help& help = help_of(framework);
+  CommandRow command{std::string(name_of(framework)), help.what};
+  command.option("source", options->words, "FILE|ARGS", help.argument, {.required = true});
+  add_framework_options(command, options->framework);
+  if (leaves_batch_to_code(framework)) add_trainer_options(command, options->framework);
+  add_edited_output(command, options->out);
+  command.flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
+  command.texts = {
+      .notes =
+          "What was read, ignored and assumed is listed on standard error and in the scenario.",
+      .examples = help.examples,
+      .exits = {{exit_ok, "imported"}}};
+  command.run = [framework, options] { return run_import(framework, *options); };
+  return command;
 }
 
 }  // namespace
 
-void add_machine_options(CLI::App& app, PlanImportOptions& options) {
-  add_host_options(app, options.host, options.device,
+void add_machine_options(CommandRow& command, PlanImportOptions& options) {
+  add_host_options(command, options.host, options.device,
                    "Server type; by default the host that the catalog marks as default");
-  app.add_option("--fabric", options.fabric,
-                 "Fabric preset; by default that of the host's own NICs")
-      ->type_name("PRESET");
-  app.add_option("--gpus", options.gpus, "GPUs, where the source does not say or errs")
-      ->type_name("N");
-  app.add_option("--sequence", options.sequence,
-                 "Tokens in a sequence, where the source does not say")
-      ->type_name("N");
+  command.option("--fabric", options.fabric, "PRESET",
+                 "Fabric preset; by default that of the host's own NICs");
+  command.option("--gpus", options.gpus, "N", "GPUs, where the source does not say or errs",
+                 {.range = {{1, 1'000'000}}});
+  command.option("--sequence", options.sequence, "N",
+                 "Tokens in a sequence, where the source does not say");
 }
 
-void add_family_option(CLI::App& app, std::string& as) {
-  app.add_option("--as", as,
-                 "Read a Hugging Face configuration as this family, whatever its model_type")
-      ->type_name("TYPE");
+void add_family_option(CommandRow& command, std::string& as) {
+  command.option("--as", as, "TYPE",
+                 "Read a Hugging Face configuration as this family, whatever its model_type");
 }
 
 namespace {
@@ -328,10 +326,10 @@ ImportedScenario import_tuned_model(const FrameworkOptions& options, const Wante
   return tuning_of_model(tuning, import_options(options));
 }
 
-std::vector<Command> add_framework_imports(CLI::App& import) {
-  std::vector<Command> commands;
+std::vector<CommandRow> framework_imports() {
+  std::vector<CommandRow> commands;
   for (const auto& [framework, name] : EnumNames<Framework>::names)
-    commands.push_back(add_framework_import(import, framework));
+    commands.push_back(framework_import(framework));
   return commands;
 }
 

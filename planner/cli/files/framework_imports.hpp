@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,7 +20,7 @@ struct FrameworkOptions {
 };
 
 /// --as: the family that a Hugging Face configuration is read as.
-void add_family_option(CLI::App& app, std::string& as);
+void add_family_option(CommandRow& command, std::string& as);
 
 /// The scenario of a file, or of arguments in place of one.
 /// @throws ScenarioError, UsageError
@@ -31,7 +29,7 @@ void add_family_option(CLI::App& app, std::string& as);
                                             const FrameworkOptions& options);
 
 /// The host, its fabric and the number of GPUs of what is imported.
-void add_machine_options(CLI::App& app, PlanImportOptions& options);
+void add_machine_options(CommandRow& command, PlanImportOptions& options);
 
 /// A first scenario for the model of a Hugging Face configuration, or for an adapter beside it.
 /// @throws ScenarioError, UsageError

@@ -64,36 +64,36 @@ int import_config(const ModelImportOptions& options) {
   return deliver(model_catalog_text(*model, source, date), options.out, FileUse::to_edit);
 }
 
+CommandRow huggingface_import() {
+  const auto options = std::make_shared<ModelImportOptions>();
+  CommandRow command{
+      "hf", "A Hugging Face config.json into a model file in the format of models/catalog"};
+  command.option("config", options->file, "FILE", "Configuration file", {.required = true});
+  command.option("--name", options->name, "NAME",
+                 "Name of the model; by default the file's or folder's");
+  add_family_option(command, options->as);
+  add_folder_options(command, options->folders);
+  add_edited_output(command, options->out);
+  command.run = [options] { return import_config(*options); };
+  return command;
+}
+
 }  // namespace
 
-Command add_import_command(CLI::App& program) {
-  const auto options = std::make_shared<ModelImportOptions>();
-  CLI::App* app = program.add_subcommand("import", "Turn another tool's file into one of ours");
-  CLI::App* config = app->add_subcommand(
-      "hf", "A Hugging Face config.json into a model file in the format of models/catalog");
-  config->add_option("config", options->file, "Configuration file")->required()->type_name("FILE");
-  config
-      ->add_option("--name", options->name, "Name of the model; by default the file's or folder's")
-      ->type_name("NAME");
-  add_family_option(*config, options->as);
-  add_folder_options(*config, options->folders);
-  config->add_option("--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*config, FileUse::to_edit, {"--out"});
-  std::vector<Command> parts{{config, [options] { return import_config(*options); }}};
-  for (Command& part : add_topology_imports(*app)) parts.push_back(std::move(part));
-  for (Command& part : add_framework_imports(*app)) parts.push_back(std::move(part));
-  parts.push_back(add_training_log_import(*app));
-  app->require_subcommand(1);
-  app->footer(
-      "Examples:\n"
-      "  foretrain import hf config.json --name my-model --out my-model.yaml\n"
-      "  foretrain import megatron pretrain_gpt.sh --out run.yaml\n"
-      "  foretrain import log train.log --out mine.yaml\n"
-      "  foretrain fit run.yaml --set model=./config.json   (without importing it)\n"
-      "What was read, ignored and assumed is listed on standard error.\n"
-      "Exit codes: 0 imported, 2 bad usage or input.");
-  return {app, [parts] { return parsed_command(parts)->run(); }};
+CommandRow import_command() {
+  CommandRow command{"import", "Turn another tool's file into one of ours"};
+  command.commands = {huggingface_import()};
+  for (CommandRow& part : topology_imports()) command.commands.push_back(std::move(part));
+  for (CommandRow& part : framework_imports()) command.commands.push_back(std::move(part));
+  command.commands.push_back(training_log_import());
+  command.texts = {
+      .notes = "What was read, ignored and assumed is listed on standard error.",
+      .examples = {"foretrain import hf config.json --name my-model --out my-model.yaml",
+                   "foretrain import megatron pretrain_gpt.sh --out run.yaml",
+                   "foretrain import log train.log --out mine.yaml",
+                   "foretrain fit run.yaml --set model=./config.json   (without importing it)"},
+      .exits = {{exit_ok, "imported"}}};
+  return command;
 }
 
 }  // namespace foretrain

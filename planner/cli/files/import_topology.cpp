@@ -28,7 +28,7 @@ struct TopologyOptions {
   OwnFolders folders;
   HostTextRequest host;
   ClusterTextRequest cluster;
-  std::string kind;
+  std::optional<FabricKind> kind;
   std::optional<double> oversubscription;
   bool nearest = false;
 };
@@ -186,10 +186,11 @@ ShapeRequest shape_request(const TopologyOptions& options, const ClusterParts& p
   request.gpus_per_host = parts.host.gpus;
   request.switch_radix = parts.switch_radix;
   request.oversubscription = options.oversubscription;
-  if (!options.kind.empty()) request.kind = option_value<FabricKind>("--kind", options.kind);
+  request.kind = options.kind;
   if (request.kind == FabricKind::dragonfly || request.kind == FabricKind::torus ||
       request.kind == FabricKind::irregular)
-    throw UsageError("--kind " + options.kind + " does not consist of tiers of switches");
+    throw UsageError("--kind " + std::string(name_of(*options.kind)) +
+                     " does not consist of tiers of switches");
   return request;
 }
 
@@ -249,106 +250,79 @@ int import_network(TopologyOptions& options, NetworkImport import, const std::st
   return finish_fabric(options, {tool, read, found}, parts, notes);
 }
 
-CLI::App* add_subcommand(CLI::App& import, const char* name, const char* help,
-                         TopologyOptions& options) {
-  CLI::App* app = import.add_subcommand(name, help);
-  app->add_option("file", options.file, "File to read; -: standard input")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("-o,--out", options.out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  add_folder_options(*app, options.folders);
-  return app;
+CommandRow import_row(const char* name, const char* help, TopologyOptions& options) {
+  CommandRow command{name, help};
+  command.option("file", options.file, "FILE", "File to read; -: standard input",
+                 {.required = true});
+  add_edited_output(command, options.out);
+  add_folder_options(command, options.folders);
+  return command;
 }
 
-Command add_host_import(CLI::App& import, const char* name, const char* help, HostImport reader,
-                        const char* tool) {
+CommandRow host_import(const char* name, const char* help, HostImport reader, const char* tool) {
   const auto options = std::make_shared<TopologyOptions>();
   options->host.name = "my-host";
-  CLI::App* app = add_subcommand(import, name, help, *options);
+  CommandRow command = import_row(name, help, *options);
   HostTextRequest& host = options->host;
-  app->add_option("--name", host.name, "Name of the host; its file is named the same")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app->add_option("--device", host.device, "What its GPUs are, from the device catalog")
-      ->type_name("NAME");
-  app->add_option("--like", host.like, "Catalog host that gives what the file does not say")
-      ->type_name("HOST");
-  app->add_option("--gpu-link", host.gpu_link, "What joins GPUs, from the link catalog")
-      ->type_name("LINK");
-  app->add_option("--nic-link", host.nic_link, "What one NIC is, from the link catalog")
-      ->type_name("LINK");
-  app->add_option("--pcie", host.pcie, "PCIe of a GPU, from the link catalog")->type_name("LINK");
-  app->footer(
-      fmt::format("Example:\n"
-                  "  foretrain import {} FILE --name my-host -o mine/hosts/my-host.yaml\n"
-                  "  foretrain simulate run.yaml --catalog mine --set "
-                  "cluster.host=my-host",
-                  name));
-  return {app, [options, reader, tool] { return import_host(*options, reader, tool); }};
+  command.option("--name", host.name, "NAME", "Name of the host; its file is named the same",
+                 {.shows_default = true});
+  command.option("--device", host.device, "NAME", "What its GPUs are, from the device catalog");
+  command.option("--like", host.like, "HOST", "Catalog host that gives what the file does not say");
+  command.option("--gpu-link", host.gpu_link, "LINK", "What joins GPUs, from the link catalog");
+  command.option("--nic-link", host.nic_link, "LINK", "What one NIC is, from the link catalog");
+  command.option("--pcie", host.pcie, "LINK", "PCIe of a GPU, from the link catalog");
+  command.texts = {
+      .examples = {
+          fmt::format("foretrain import {} FILE --name my-host -o mine/hosts/my-host.yaml", name),
+          "foretrain simulate run.yaml --catalog mine --set cluster.host=my-host"}};
+  command.run = [options, reader, tool] { return import_host(*options, reader, tool); };
+  return command;
 }
 
 /// Options of every command that gives a fabric.
-CLI::App* add_fabric_import(CLI::App& import, const char* name, const char* help,
-                            TopologyOptions& options) {
-  CLI::App* app = add_subcommand(import, name, help, options);
+CommandRow fabric_import(const char* name, const char* help, TopologyOptions& options) {
+  CommandRow command = import_row(name, help, options);
   ClusterTextRequest& cluster = options.cluster;
-  app->add_option("--host", cluster.host, "What the hosts are, from the host catalog")
-      ->type_name("HOST");
-  app->add_option("--preset", cluster.preset,
-                  "Fabric preset; by default the one that the host's NICs belong to")
-      ->type_name("NAME");
-  app->add_option("--base", cluster.base, "Scenario that the result extends")->type_name("FILE");
-  app->add_flag("--nearest", options.nearest,
-                "Take the nearest regular fabric where the file's is none");
-  app->footer(
-      fmt::format("Example:\n"
-                  "  foretrain import {} FILE --host dgx-h100 --base run.yaml -o mine.yaml\n"
-                  "  foretrain simulate mine.yaml\n"
-                  "Without --base, write `extends: mine.yaml` into a scenario without "
-                  "cluster.",
-                  name));
-  return app;
+  command.option("--host", cluster.host, "HOST", "What the hosts are, from the host catalog");
+  command.option("--preset", cluster.preset, "NAME",
+                 "Fabric preset; by default the one that the host's NICs belong to");
+  command.option("--base", cluster.base, "FILE", "Scenario that the result extends");
+  command.flag("--nearest", options.nearest,
+               "Take the nearest regular fabric where the file's is none");
+  command.texts = {
+      .notes = "Without --base, write `extends: mine.yaml` into a scenario without cluster.",
+      .examples = {
+          fmt::format("foretrain import {} FILE --host dgx-h100 --base run.yaml -o mine.yaml",
+                      name),
+          "foretrain simulate mine.yaml"}};
+  return command;
 }
 
-Command add_network_import(CLI::App& import, const char* name, const char* help,
-                           NetworkImport reader) {
+CommandRow network_import(const char* name, const char* help, NetworkImport reader) {
   const auto options = std::make_shared<TopologyOptions>();
-  CLI::App* app = add_fabric_import(import, name, help, *options);
-  return {app, [options, reader, name] { return import_network(*options, reader, name); }};
+  CommandRow command = fabric_import(name, help, *options);
+  command.run = [options, reader, name] { return import_network(*options, reader, name); };
+  return command;
 }
 
 }  // namespace
 
-const Command* parsed_command(const std::vector<Command>& commands) {
-  const auto found =
-      std::ranges::find_if(commands, [](const Command& command) { return command.app->parsed(); });
-  return found == commands.end() ? nullptr : &*found;
-}
-
-std::vector<Command> add_topology_imports(CLI::App& import) {
-  std::vector<Command> commands;
-  commands.push_back(add_host_import(import, "nccl-topo",
-                                     "The topology that NCCL_TOPO_DUMP_FILE wrote, into a host",
-                                     import_nccl_xml, "the NCCL topology"));
-  commands.push_back(add_host_import(import, "nvidia-smi",
-                                     "What nvidia-smi topo -m prints, into a host",
-                                     import_nvidia_smi, "the nvidia-smi topology matrix"));
+std::vector<CommandRow> topology_imports() {
   const auto slurm = std::make_shared<TopologyOptions>();
-  CLI::App* app =
-      add_fabric_import(import, "slurm", "Slurm's topology.conf, a tree, into a cluster", *slurm);
-  app->add_option("--kind", slurm->kind, "How the switches are wired")->type_name("NAME");
-  app->add_option("--oversubscription", slurm->oversubscription,
-                  "Host bandwidth into a leaf over that of its uplinks")
-      ->type_name("RATIO")
-      ->check(CLI::Range(1.0, 1000.0));
-  commands.push_back({app, [slurm] { return import_slurm(*slurm); }});
-  commands.push_back(add_network_import(
-      import, "ibnetdiscover", "What ibnetdiscover prints, into a cluster", import_ibnetdiscover));
-  commands.push_back(add_network_import(
-      import, "iblinkinfo", "What iblinkinfo prints, into a cluster", import_iblinkinfo));
-  return commands;
+  CommandRow tree = fabric_import("slurm", "Slurm's topology.conf, a tree, into a cluster", *slurm);
+  tree.option("--kind", slurm->kind, "NAME", "How the switches are wired");
+  tree.option("--oversubscription", slurm->oversubscription, "RATIO",
+              "Host bandwidth into a leaf over that of its uplinks", {.range = {{1.0, 1000.0}}});
+  tree.run = [slurm] { return import_slurm(*slurm); };
+  return {
+      host_import("nccl-topo", "The topology that NCCL_TOPO_DUMP_FILE wrote, into a host",
+                  import_nccl_xml, "the NCCL topology"),
+      host_import("nvidia-smi", "What nvidia-smi topo -m prints, into a host", import_nvidia_smi,
+                  "the nvidia-smi topology matrix"),
+      std::move(tree),
+      network_import("ibnetdiscover", "What ibnetdiscover prints, into a cluster",
+                     import_ibnetdiscover),
+      network_import("iblinkinfo", "What iblinkinfo prints, into a cluster", import_iblinkinfo)};
 }
 
 }  // namespace foretrain

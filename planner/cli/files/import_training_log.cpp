@@ -59,28 +59,27 @@ std::string listed_formats() {
 
 }  // namespace
 
-Command add_training_log_import(CLI::App& import) {
+CommandRow training_log_import() {
   const auto options = std::make_shared<TrainingLogOptions>();
-  CLI::App* app = import.add_subcommand(
-      "log", "Training logs of one run into a record of its steps, plan and memory");
-  app->add_option("logs", options->files, "Logs of one run, rotated or by rank")
-      ->required()
-      ->type_name("FILE");
-  app->add_option("-o,--out", options->out, "Write the record, for `validate --runs`, to a file")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::to_edit, {"--out"});
-  add_answer_forms(*app, options->output, "schema log/1, with the record in it");
-  app->add_flag("--anonymise", options->anonymise, "Leave names of files out, for sharing");
-  app->footer(
-      "Examples:\n"
-      "  foretrain import log train.log --out mine.yaml\n"
-      "  foretrain import log rank0.log rank1.log --json\n"
-      "  foretrain import log train.log.1 train.log --anonymise --out shared.yaml\n" +
-      listed_formats() +
-      "Paths, hosts, users and messages of a log are never taken over.\n"
-      "The median leaves out the first five steps where there are ten records or more.\n"
-      "Exit codes: 0 imported, 2 bad usage, no text, or nothing of a run in it.");
-  return {app, [options] { return import_training_log(*options); }};
+  CommandRow command{"log", "Training logs of one run into a record of its steps, plan and memory"};
+  command.option("logs", options->files, "FILE", "Logs of one run, rotated or by rank",
+                 {.required = true});
+  command.option("-o,--out", options->out, "FILE",
+                 "Write the record, for `validate --runs`, to a file",
+                 {.writes = FileUse::to_edit});
+  add_answer_forms(command, options->output, "schema log/1, with the record in it");
+  command.flag("--anonymise", options->anonymise, "Leave names of files out, for sharing");
+  command.texts = {
+      .notes = listed_formats() +
+               "Paths, hosts, users and messages of a log are never taken over.\n"
+               "The median leaves out the first five steps where there are ten records or more.",
+      .examples = {"foretrain import log train.log --out mine.yaml",
+                   "foretrain import log rank0.log rank1.log --json",
+                   "foretrain import log train.log.1 train.log --anonymise --out shared.yaml"},
+      .exits = {{exit_ok, "imported"},
+                {exit_usage, "bad usage, no text, or nothing of a run in it"}}};
+  command.run = [options] { return import_training_log(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -181,52 +181,44 @@ int init(InitOptions options) {
 
 }  // namespace
 
-Command add_init_command(CLI::App& program) {
+CommandRow init_command() {
   const auto options = std::make_shared<InitOptions>();
-  CLI::App* app = program.add_subcommand(
-      "init", "Write a first scenario, with a plan that fits, from a few answers");
-  app->add_option("file", options->file,
-                  "Scenario to write (default: MODEL-HOSTSxHOST.yaml); - for standard output")
-      ->type_name("FILE");
-  app->add_option("--model", options->answers.model,
-                  "Model: a name of foretrain show models, or a path to a config.json")
-      ->type_name("MODEL");
-  add_host_options(*app, options->answers.host, options->device,
+  CommandRow command{"init", "Write a first scenario, with a plan that fits, from a few answers"};
+  command.option("file", options->file, "FILE",
+                 "Scenario to write (default: MODEL-HOSTSxHOST.yaml); - for standard output");
+  command.option("--model", options->answers.model, "MODEL",
+                 "Model: a name of foretrain show models, or a path to a config.json");
+  add_host_options(command, options->answers.host, options->device,
                    "Host: a name of foretrain show hosts");
-  auto* const hosts = app->add_option("--hosts", options->hosts, "Number of hosts")->type_name("N");
-  app->add_option("--gpus", options->answers.gpus,
-                  "Number of GPUs in place of hosts: whole hosts, or a part of one")
-      ->type_name("N")
-      ->check(CLI::Range(1, 8'000'000))
-      ->excludes(hosts);
-  app->add_option("--sequence", options->answers.sequence,
-                  "Tokens in a sequence (default: 4096, or the positions of the model)")
-      ->type_name("N");
-  app->add_option("--tokens", options->answers.tokens, "Tokens of the run: \"2 T\"")
-      ->type_name("COUNT");
-  app->add_option("--global-batch", options->answers.global_batch,
-                  "Sequences per step (default: about four million tokens)")
-      ->type_name("N");
-  app->add_option("--fabric", options->answers.fabric,
-                  "Fabric preset (default: what the host's NICs are made for)")
-      ->type_name("PRESET");
-  app->add_option("--price", options->answers.price, "Price: \"2.5 USD/GPU-hour\"")
-      ->type_name("PRICE");
-  add_room_options(*app, options->room);
-  add_tuning_options(*app, options->tuning, "Fine-tuning, without a search: ");
-  app->add_option("--name", options->answers.name, "Name of the scenario")->type_name("NAME");
-  add_folder_options(*app, options->scenario.folders);
-  add_force_option(*app);
-  app->footer(
-      "On a terminal, what the options leave open is asked for.\n"
-      "Examples:\n"
-      "  foretrain init\n"
-      "  foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"\n"
-      "  foretrain init one.yaml --model llama3-8b --device l40s --gpus 4\n"
-      "  foretrain init tune.yaml --model llama3.1-8b --device rtx4090 --gpus 1 --qlora 16\n"
-      "  foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate -\n"
-      "Exit codes: 0 written, 2 bad usage or input, 3 no plan fits.");
-  return {app, [options] { return init(*options); }};
+  command.option("--hosts", options->hosts, "N", "Number of hosts");
+  command.option("--gpus", options->answers.gpus, "N",
+                 "Number of GPUs in place of hosts: whole hosts, or a part of one",
+                 {.range = {{1, 8'000'000}}, .excludes = {"--hosts"}});
+  command.option("--sequence", options->answers.sequence, "N",
+                 "Tokens in a sequence (default: 4096, or the positions of the model)");
+  command.option("--tokens", options->answers.tokens, "COUNT", "Tokens of the run: \"2 T\"");
+  command.option("--global-batch", options->answers.global_batch, "N",
+                 "Sequences per step (default: about four million tokens)");
+  command.option("--fabric", options->answers.fabric, "PRESET",
+                 "Fabric preset (default: what the host's NICs are made for)");
+  command.option("--price", options->answers.price, "PRICE", "Price: \"2.5 USD/GPU-hour\"");
+  add_room_options(command, options->room);
+  add_tuning_options(command, options->tuning, "Fine-tuning, without a search: ");
+  command.option("--name", options->answers.name, "NAME", "Name of the scenario");
+  add_folder_options(command, options->scenario.folders);
+  add_force_option(command);
+  command.texts = {
+      .notes = "On a terminal, what the options leave open is asked for.",
+      .examples =
+          {"foretrain init",
+           "foretrain init run.yaml --model llama3-8b --host dgx-h100 --hosts 4 --tokens \"1 T\"",
+           "foretrain init one.yaml --model llama3-8b --device l40s --gpus 4",
+           "foretrain init tune.yaml --model llama3.1-8b --device rtx4090 --gpus 1 --qlora 16",
+           "foretrain init - --model ./config.json --host aws-p5 --hosts 16 | foretrain simulate "
+           "-"},
+      .exits = {{exit_ok, "written"}, {exit_infeasible, "no plan fits"}}};
+  command.run = [options] { return init(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -61,30 +61,26 @@ int replay(const ReplayOptions& options) {
 
 }  // namespace
 
-Command add_replay_command(CLI::App& program) {
+CommandRow replay_command() {
   const auto options = std::make_shared<ReplayOptions>();
-  CLI::App* app = program.add_subcommand(
-      "replay", "Replay an execution trace (MLCommons Chakra) on the fabric of a scenario");
-  app->add_option("scenario", options->scenario.file, "Scenario file, or - for standard input")
-      ->required()
-      ->type_name("SCENARIO");
-  app->add_option("--chakra", options->pattern, "Trace files, with %d for the rank")
-      ->required()
-      ->type_name("PATTERN");
-  app->add_flag("--recorded", options->recorded,
-                "Communication takes the recorded time instead of being priced");
-  app->add_flag("--json", options->json, "Print JSON, schema replay/1");
-  app->add_option("-o,--out", options->out, "Write to a file instead of standard output")
-      ->type_name("FILE");
-  guard_outputs(*app, FileUse::report, {"--out"});
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain export chakra run.yaml -o 'trace.%d.et'\n"
-      "  foretrain replay run.yaml --chakra 'trace.%d.et'\n"
-      "Only machine, placement, routing and cost model of the scenario are looked at.\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 the trace does not fit on the fabric.");
-  return {app, [options] { return replay(*options); }};
+  CommandRow command{"replay",
+                     "Replay an execution trace (MLCommons Chakra) on the fabric of a scenario"};
+  add_scenario_argument(command, options->scenario);
+  command.option("--chakra", options->pattern, "PATTERN", "Trace files, with %d for the rank",
+                 {.required = true});
+  command.flag("--recorded", options->recorded,
+               "Communication takes the recorded time instead of being priced");
+  command.flag("--json", options->json, "Print JSON, schema replay/1");
+  command.option("-o,--out", options->out, "FILE", "Write to a file instead of standard output",
+                 {.writes = FileUse::report});
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .notes = "Only machine, placement, routing and cost model of the scenario are looked at.",
+      .examples = {"foretrain export chakra run.yaml -o 'trace.%d.et'",
+                   "foretrain replay run.yaml --chakra 'trace.%d.et'"},
+      .exits = {{exit_infeasible, "the trace does not fit on the fabric"}}};
+  command.run = [options] { return replay(*options); };
+  return command;
 }
 
 }  // namespace foretrain

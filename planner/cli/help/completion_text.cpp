@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/cli/command_tree.hpp"
+#include "planner/cli/help/command_texts.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {
 namespace {
@@ -24,15 +25,15 @@ std::string joined_words(const std::vector<std::string>& words, const std::strin
   return text;
 }
 
-std::vector<std::string> names_of(const TreeCommand& command) {
+std::vector<std::string> names_of(const CommandRow& command) {
   std::vector<std::string> names;
-  for (const TreeCommand& child : command.commands) names.push_back(child.name);
+  for (const CommandRow& child : command.commands) names.push_back(child.name);
   return names;
 }
 
-std::vector<std::string> option_names(const TreeCommand& command) {
+std::vector<std::string> option_names(const CommandRow& command) {
   std::vector<std::string> names;
-  for (const TreeOption& option : command.options)
+  for (const OptionRow& option : command.named_options())
     names.insert(names.end(), option.names.begin(), option.names.end());
   return names;
 }
@@ -56,53 +57,55 @@ const ValueOffer& offer_of(ValueKind kind) {
                        [&](const ValueOffer& offer) { return offer.kind == kind; });
 }
 
-std::string bash_values(const TreeOption& option) {
-  const std::string offer = offer_of(option.kind).bash;
-  return option.kind == ValueKind::word ? offer + quoted(joined_words(option.words)) : offer;
+std::string bash_values(const OptionRow& option) {
+  const std::string offer = offer_of(option.kind()).bash;
+  return option.kind() == ValueKind::word ? offer + quoted(joined_words(option.words())) : offer;
 }
 
 /// The case of a command and those of its own commands; `path` is empty for the program.
-std::string bash_cases(const TreeCommand& command, const std::string& path) {
+std::string bash_cases(const CommandRow& command, const std::string& path) {
   std::string values;
-  for (const TreeOption& option : command.options)
-    if (option.kind != ValueKind::none)
+  for (const OptionRow& option : command.named_options())
+    if (option.kind() != ValueKind::none)
       values += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"),
-                            option.kind == ValueKind::other ? ":" : bash_values(option));
+                            option.kind() == ValueKind::other ? ":" : bash_values(option));
   std::string text = fmt::format("    {})\n", quoted(path));
   if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
   text += fmt::format("      if [[ $word == -* ]]; then _foretrain_words {}\n",
                       quoted(joined_words(option_names(command))));
   const std::string names = joined_words(names_of(command));
   std::string offers = names.empty() ? "" : "_foretrain_words " + quoted(names);
-  for (const TreeOption& argument : command.arguments)
+  for (const OptionRow& argument : command.arguments())
     if (offers.empty()) offers = bash_values(argument);
   // What follows a first file is a question or a quantity, or another file.
-  for (const TreeOption& argument : command.arguments)
-    if (argument.kind == ValueKind::word && &argument != &command.arguments.front())
-      offers +=
-          "; COMPREPLY+=($(compgen -W " + quoted(joined_words(argument.words)) + " -- \"$word\"))";
+  const std::vector<OptionRow> arguments = command.arguments();
+  for (std::size_t at = 1; at < arguments.size(); ++at)
+    if (const OptionRow& argument = arguments[at]; argument.kind() == ValueKind::word)
+      offers += "; COMPREPLY+=($(compgen -W " + quoted(joined_words(argument.words())) +
+                " -- \"$word\"))";
   if (!offers.empty()) text += "      else " + offers + "\n";
   text += "      fi ;;\n";
-  for (const TreeCommand& child : command.commands)
+  for (const CommandRow& child : command.commands)
     text += bash_cases(child, path.empty() ? child.name : path + " " + child.name);
   return text;
 }
 
-void collect_paths(const TreeCommand& command, const std::string& path,
+void collect_paths(const CommandRow& command, const std::string& path,
                    std::vector<std::string>& paths) {
-  for (const TreeCommand& child : command.commands) {
+  for (const CommandRow& child : command.commands) {
     const std::string own = path.empty() ? child.name : path + " " + child.name;
     paths.push_back(own);
     collect_paths(child, own, paths);
   }
 }
 
-const std::vector<std::string>* find_keys(const TreeCommand& command) {
-  for (const TreeOption& option : command.options)
-    if (option.kind == ValueKind::key) return &option.words;
-  for (const TreeCommand& child : command.commands)
-    if (const auto* keys = find_keys(child)) return keys;
-  return nullptr;
+/// What --set takes.
+std::vector<std::string> scenario_keys() {
+  std::vector<std::string> keys;
+  for (const Field& field : scenario_fields().fields())
+    if (field.kind != FieldKind::group && field.path.find("[]") == std::string::npos)
+      keys.push_back(field.path);
+  return keys;
 }
 
 /// Text inside the brackets and colons of a zsh specification.
@@ -115,10 +118,10 @@ std::string zsh_text(const std::string& text) {
   return result;
 }
 
-std::string zsh_action(const TreeOption& option) {
-  switch (option.kind) {
+std::string zsh_action(const OptionRow& option) {
+  switch (option.kind()) {
     case ValueKind::word:
-      return "(" + joined_words(option.words) + ")";
+      return "(" + joined_words(option.words()) + ")";
     case ValueKind::key:
       return "_foretrain_keys";
     case ValueKind::folder:
@@ -132,25 +135,25 @@ std::string zsh_action(const TreeOption& option) {
   return " ";
 }
 
-std::string zsh_value(const TreeOption& option) {
-  if (option.kind == ValueKind::none) return "";
+std::string zsh_value(const OptionRow& option) {
+  if (option.kind() == ValueKind::none) return "";
   return ":" + zsh_text(option.value) + ":" + zsh_action(option);
 }
 
 /// The function of a command; nested commands have functions of their own.
-std::string zsh_function(const TreeCommand& command, const std::string& function) {
+std::string zsh_function(const CommandRow& command, const std::string& function) {
   std::string text;
-  for (const TreeCommand& child : command.commands)
+  for (const CommandRow& child : command.commands)
     text += zsh_function(child, function + "_" + child.name);
   text += function + "() {\n";
   if (!command.commands.empty()) {
     text += "  local -a commands\n  commands=(\n";
-    for (const TreeCommand& child : command.commands)
+    for (const CommandRow& child : command.commands)
       text += "    " + quoted(zsh_text(child.name) + ":" + zsh_text(child.help)) + "\n";
     text += "  )\n";
   }
   text += "  local context state state_descr line\n  typeset -A opt_args\n  _arguments -C -s -S";
-  for (const TreeOption& option : command.options)
+  for (const OptionRow& option : command.named_options())
     for (const std::string& name : option.names)
       text +=
           " \\\n    " + quoted("*" + name + "[" + zsh_text(option.help) + "]" + zsh_value(option));
@@ -158,12 +161,12 @@ std::string zsh_function(const TreeCommand& command, const std::string& function
     text +=
         " \\\n    '1: :->command' \\\n    '*:: :->rest'\n  case $state in\n"
         "    command) _describe -t commands command commands ;;\n    rest) case $words[1] in\n";
-    for (const TreeCommand& child : command.commands)
+    for (const CommandRow& child : command.commands)
       text += fmt::format("      {}) {}_{} ;;\n", child.name, function, child.name);
     return text + "    esac ;;\n  esac\n}\n\n";
   }
-  if (!command.arguments.empty()) {
-    const TreeOption& argument = command.arguments.front();
+  if (const auto arguments = command.arguments(); !arguments.empty()) {
+    const OptionRow& argument = arguments.front();
     text += " \\\n    " + quoted("*:" + zsh_text(argument.value) + ":" + zsh_action(argument));
   }
   return text + "\n}\n\n";
@@ -178,27 +181,28 @@ std::string fish_quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string fish_value(const TreeOption& option) {
-  const std::string offer = offer_of(option.kind).fish;
-  return option.kind == ValueKind::word ? offer + fish_quoted(joined_words(option.words)) : offer;
+std::string fish_value(const OptionRow& option) {
+  const std::string offer = offer_of(option.kind()).fish;
+  return option.kind() == ValueKind::word ? offer + fish_quoted(joined_words(option.words()))
+                                          : offer;
 }
 
-std::string fish_lines(const TreeCommand& command, const std::string& condition, bool program) {
+std::string fish_lines(const CommandRow& command, const std::string& condition, bool program) {
   std::string here = condition;
   const std::string names = joined_words(names_of(command));
   if (!names.empty() && !program) here += "; and not __fish_seen_subcommand_from " + names;
   std::string text;
-  for (const TreeOption& option : command.options) {
+  for (const OptionRow& option : command.named_options()) {
     text += "complete -c foretrain -n " + fish_quoted(here);
     for (const std::string& name : option.names)
       text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     text += fish_value(option) + " -d " + fish_quoted(option.help) + "\n";
   }
-  const bool files = std::ranges::any_of(command.arguments, [](const auto& argument) {
-    return argument.kind == ValueKind::file || argument.kind == ValueKind::folder;
+  const bool files = std::ranges::any_of(command.arguments(), [](const auto& argument) {
+    return argument.kind() == ValueKind::file || argument.kind() == ValueKind::folder;
   });
   if (files) text += "complete -c foretrain -n " + fish_quoted(here) + " -F\n";
-  for (const TreeCommand& child : command.commands) {
+  for (const CommandRow& child : command.commands) {
     text += fmt::format("complete -c foretrain -n {} -a {} -d {}\n", fish_quoted(here), child.name,
                         fish_quoted(child.help));
     const std::string seen = "__fish_seen_subcommand_from " + child.name;
@@ -209,19 +213,18 @@ std::string fish_lines(const TreeCommand& command, const std::string& condition,
 
 }  // namespace
 
-std::string bash_completion(const TreeCommand& program) {
+std::string bash_completion(const CommandRow& program) {
   std::vector<std::string> paths;
   collect_paths(program, "", paths);
   std::string known;
   for (const std::string& path : paths) known += (known.empty() ? "" : "|") + quoted(path);
-  const auto* keys = find_keys(program);
   std::string text = made_by;
   text +=
       "_foretrain_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\"); }\n"
       "_foretrain_files() { compopt -o filenames 2>/dev/null; "
       "mapfile -t COMPREPLY < <(compgen \"$1\" -- \"$word\"); }\n"
       "_foretrain_keys() { compopt -o nospace 2>/dev/null; _foretrain_words " +
-      quoted(keys == nullptr ? "" : joined_words(*keys, "=")) + "; }\n";
+      quoted(joined_words(scenario_keys(), "=")) + "; }\n";
   text += fmt::format(
       "_foretrain() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} path= i\n"
@@ -235,19 +238,16 @@ std::string bash_completion(const TreeCommand& program) {
   return text + bash_cases(program, "") + "  esac\n}\ncomplete -F _foretrain foretrain\n";
 }
 
-std::string zsh_completion(const TreeCommand& program) {
-  const auto* keys = find_keys(program);
+std::string zsh_completion(const CommandRow& program) {
   std::string text = std::string("#compdef foretrain\n") + made_by;
-  text += "_foretrain_keys() { local -a keys; keys=(" +
-          (keys == nullptr ? std::string() : joined_words(*keys)) + "); compadd -S = -a keys }\n\n";
+  text += "_foretrain_keys() { local -a keys; keys=(" + joined_words(scenario_keys()) +
+          "); compadd -S = -a keys }\n\n";
   return text + zsh_function(program, "_foretrain") + "_foretrain \"$@\"\n";
 }
 
-std::string fish_completion(const TreeCommand& program) {
-  const auto* keys = find_keys(program);
+std::string fish_completion(const CommandRow& program) {
   std::string text = std::string(made_by) + "function __foretrain_keys\n  printf '%s\\n' " +
-                     (keys == nullptr ? std::string() : joined_words(*keys, "=")) +
-                     "\nend\ncomplete -c foretrain -f\n";
+                     joined_words(scenario_keys(), "=") + "\nend\ncomplete -c foretrain -f\n";
   return text + fish_lines(program, "__fish_use_subcommand", true);
 }
 

@@ -93,19 +93,20 @@ int doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-Command add_doctor_command(CLI::App& program) {
+CommandRow doctor_command() {
   const auto options = std::make_shared<DoctorOptions>();
-  CLI::App* app = program.add_subcommand(
+  CommandRow command(
       "doctor", "Show what of this installation works, what is missing, and what that disables");
-  app->add_flag("--json", options->json, "Print JSON, schema doctor/1");
-  app->footer(
-      "Core is what every forecast needs; all else is optional, and a missing one is not an "
-      "error.\n"
-      "Examples:\n"
-      "  foretrain doctor\n"
-      "  foretrain doctor --json | jq '.findings[] | select(.state == \"broken\")'\n"
-      "Exit codes: 0 the core works, 1 it does not.");
-  return {app, [options] { return doctor(*options); }};
+  command.flag("--json", options->json, "Print JSON, schema doctor/1");
+  command.texts = {
+      .notes =
+          "Core is what every forecast needs; all else is optional, and a missing one is not an "
+          "error.",
+      .examples = {"foretrain doctor",
+                   "foretrain doctor --json | jq '.findings[] | select(.state == \"broken\")'"},
+      .exits = {{exit_ok, "the core works"}, {exit_internal, "it does not"}}};
+  command.run = [options] { return doctor(*options); };
+  return command;
 }
 
 }  // namespace foretrain

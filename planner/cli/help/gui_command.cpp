@@ -49,21 +49,20 @@ int start(const GuiOptions& options) {
 
 }  // namespace
 
-Command add_gui_command(CLI::App& program) {
+CommandRow gui_command() {
   const auto options = std::make_shared<GuiOptions>();
-  CLI::App* app = program.add_subcommand("gui", "Open the desktop program");
-  app->add_option("scenario", options->scenario, "Scenario file; by default the 70B example")
-      ->type_name("SCENARIO");
-  app->add_option("--theme", options->theme, "light or dark; by default as last time")
-      ->type_name("NAME");
-  app->footer(
-      "Examples:\n"
-      "  foretrain gui\n"
-      "  foretrain gui run.yaml\n"
-      "It is the program foretrain-gui, which also draws without a display:\n"
-      "  foretrain-gui --render gantt.png --view gantt run.yaml\n"
-      "Exit codes: those of foretrain-gui; 2 where it was not built or finds no display.");
-  return {app, [options] { return start(*options); }};
+  CommandRow command{"gui", "Open the desktop program"};
+  command.option("scenario", options->scenario, "SCENARIO",
+                 "Scenario file; by default the 70B example");
+  command.option("--theme", options->theme, "NAME", "light or dark; by default as last time");
+  command.texts = {
+      .notes =
+          "Starts foretrain-gui, which also draws without a display; the exit code is its own.",
+      .examples = {"foretrain gui", "foretrain gui run.yaml",
+                   "foretrain-gui --render gantt.png --view gantt run.yaml"},
+      .exits = {{exit_usage, "it was not built, or finds no display"}}};
+  command.run = [options] { return start(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "planner/cli/command_tree.hpp"
+#include "planner/cli/help/command_texts.hpp"
 
 namespace foretrain {
 namespace {
@@ -36,16 +36,16 @@ std::string joined_path(const std::vector<std::string>& path, const char* betwee
   return fmt::format("{}", fmt::join(path, between));
 }
 
-std::string synopsis(const TreeCommand& command, const std::vector<std::string>& path) {
+std::string synopsis(const CommandRow& command, const std::vector<std::string>& path) {
   std::string text = "\\fB" + roff(joined_path(path, " ")) + "\\fR";
   if (!command.commands.empty()) return text + " \\fICOMMAND\\fR ...";
-  for (const TreeOption& argument : command.arguments)
+  for (const OptionRow& argument : command.arguments())
     text += argument.required ? " \\fI" + roff(argument.value) + "\\fR"
                               : " [\\fI" + roff(argument.value) + "\\fR]";
   return text + " [\\fIOPTION\\fR...]";
 }
 
-std::string option_entry(const TreeOption& option) {
+std::string option_entry(const OptionRow& option) {
   std::string tag;
   for (const std::string& name : option.names)
     tag += (tag.empty() ? "" : ", ") + ("\\fB" + roff(name) + "\\fR");
@@ -54,36 +54,38 @@ std::string option_entry(const TreeOption& option) {
   else if (!option.value.empty())
     tag += " \\fI" + roff(option.value) + "\\fR";
   std::string help = option.help;
-  if (option.kind == ValueKind::word)
-    help += fmt::format(". One of {}", fmt::join(option.words, ", "));
+  if (option.kind() == ValueKind::word)
+    help += fmt::format(". One of {}", fmt::join(option.words(), ", "));
   return ".TP\n" + tag + "\n" + roff(help) + ".\n";
 }
 
-std::string options_section(const TreeCommand& command, const std::string& heading) {
+std::string options_section(const CommandRow& command, const std::string& heading) {
   std::string text;
-  for (const auto* list : {&command.arguments, &command.options})
-    for (const TreeOption& option : *list) text += option_entry(option);
+  for (const OptionRow& argument : command.arguments()) text += option_entry(argument);
+  for (const OptionRow& option : command.named_options()) text += option_entry(option);
   return text.empty() ? "" : heading + text;
 }
 
-std::string examples(const TreeCommand& command, const std::string& heading) {
-  if (command.examples.empty()) return "";
+std::string examples(const CommandRow& command, const std::string& heading) {
+  if (command.texts.examples.empty()) return "";
   std::string text = heading + ".EX\n";
-  for (const std::string& example : command.examples) text += roff(example) + "\n";
+  for (const std::string& example : command.texts.examples) text += roff(example) + "\n";
   return text + ".EE\n";
 }
 
-std::string notes_text(const TreeCommand& command) {
-  std::string text;
-  for (const std::string& note : command.notes) text += roff(note) + "\n";
-  return text.empty() ? "" : ".PP\n" + text;
+std::string notes_text(const CommandRow& command) {
+  return command.texts.notes.empty() ? "" : ".PP\n" + roff(command.texts.notes) + "\n";
 }
 
-std::string commands_section(const TreeCommand& command, const std::vector<std::string>& path) {
+std::string exits_of(const CommandRow& command) {
+  return roff(fmt::format("{}", fmt::join(exit_texts(command), ", ")));
+}
+
+std::string commands_section(const CommandRow& command, const std::vector<std::string>& path) {
   if (command.commands.empty()) return "";
   std::string text = ".SH COMMANDS\n";
   const bool program = path.size() == 1;
-  for (const TreeCommand& child : command.commands) {
+  for (const CommandRow& child : command.commands) {
     if (program) {
       text += ".TP\n\\fB" + roff(path.front() + "-" + child.name) + "\\fR(1)\n" + roff(child.help) +
               ".\n";
@@ -94,14 +96,15 @@ std::string commands_section(const TreeCommand& command, const std::vector<std::
     text += ".SS " + roff(child.name) + "\n" + synopsis(child, below) + "\n.PP\n" +
             roff(child.help) + ".\n" + notes_text(child) + options_section(child, "") +
             examples(child, ".PP\nExamples:\n.PP\n");
-    if (!child.exit_codes.empty()) text += ".PP\nExit status: " + roff(child.exit_codes) + "\n";
+    if (const std::string exits = exits_of(child); !exits.empty())
+      text += ".PP\nExit status: " + exits + "\n";
   }
   return text;
 }
 
 }  // namespace
 
-std::string manual_page(const TreeCommand& command, const std::vector<std::string>& path,
+std::string manual_page(const CommandRow& command, const std::vector<std::string>& path,
                         const std::string& version) {
   const std::string name = joined_path(path, "-");
   std::string help = command.help;
@@ -117,7 +120,8 @@ std::string manual_page(const TreeCommand& command, const std::vector<std::strin
           notes_text(command);
   text += commands_section(command, path) + options_section(command, ".SH OPTIONS\n") +
           examples(command, ".SH EXAMPLES\n");
-  if (!command.exit_codes.empty()) text += ".SH EXIT STATUS\n" + roff(command.exit_codes) + "\n";
+  if (const std::string exits = exits_of(command); !exits.empty())
+    text += ".SH EXIT STATUS\n" + exits + "\n";
   text += ".SH SEE ALSO\n";
   return text + (path.size() == 1 ? "\\fBforetrain\\fR \\fICOMMAND\\fR \\fB\\-\\-help\\fR\n"
                                   : "\\fBforetrain\\fR(1)\n");

@@ -141,39 +141,34 @@ int show(const ShowOptions& options) {
 
 }  // namespace
 
-Command add_show_command(CLI::App& program) {
+CommandRow show_command() {
   const auto options = std::make_shared<ShowOptions>();
-  CLI::App* app =
-      program.add_subcommand("show", "Show a resolved scenario, a catalog, or the scenario keys");
-  app->add_option(
-         "subject", options->scenario.file,
-         "A scenario file, fabric, a catalog (" + joined(catalog_kinds()) + "), keys or schema")
-      ->required()
-      ->type_name("SUBJECT");
-  app->add_option("entry", options->entry, "One entry of a catalog; the scenario of a fabric")
-      ->type_name("NAME");
-  app->add_option("--svg", options->svg, "Fabric: draw it into FILE")->type_name("FILE");
-  add_answer_output(*app, options->output, "schemas scenario/1, catalog/1, fabric/1", {"--svg"});
-  app->add_flag("--dot", options->dot, "Fabric: print it for Graphviz")
-      ->excludes("--json")
-      ->excludes("--markdown")
-      ->excludes("--brief");
-  app->add_option(
-         "--down", options->down,
-         "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2, tray3; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  add_scenario_options(*app, options->scenario);
-  app->footer(
-      "Examples:\n"
-      "  foretrain show run.yaml             every value with its origin\n"
-      "  foretrain show models\n"
-      "  foretrain show models llama2-70b\n"
-      "  foretrain show fabric run.yaml --svg fabric.svg --down spine0\n"
-      "  foretrain show keys                 reference of the scenario file\n"
-      "  foretrain show schema               JSON Schema of the scenario file\n"
-      "Exit codes: 0 ok, 2 bad usage or input, 3 what has failed separates GPUs of the fabric.");
-  return {app, [options] { return show(*options); }};
+  CommandRow command{"show", "Show a resolved scenario, a catalog, or the scenario keys"};
+  command.option(
+      "subject", options->scenario.file, "SUBJECT",
+      "A scenario file, fabric, a catalog (" + joined(catalog_kinds()) + "), keys or schema",
+      {.required = true});
+  command.option("entry", options->entry, "NAME",
+                 "One entry of a catalog; the scenario of a fabric");
+  command.option("--svg", options->svg, "FILE", "Fabric: draw it into FILE",
+                 {.writes = FileUse::report});
+  add_answer_output(command, options->output, "schemas scenario/1, catalog/1, fabric/1");
+  command.flag("--dot", options->dot, "Fabric: print it for Graphviz",
+               {.excludes = {"--json", "--markdown", "--brief"}});
+  command.option(
+      "--down", options->down, "NAME",
+      "Fabric: what has failed, as in spine0, leaf3-spine1, nic0.2, tray3; may be repeated",
+      {.repeated = true});
+  add_scenario_options(command, options->scenario);
+  command.texts = {
+      .examples = {"foretrain show run.yaml             every value with its origin",
+                   "foretrain show models", "foretrain show models llama2-70b",
+                   "foretrain show fabric run.yaml --svg fabric.svg --down spine0",
+                   "foretrain show keys                 reference of the scenario file",
+                   "foretrain show schema               JSON Schema of the scenario file"},
+      .exits = {{exit_infeasible, "what has failed separates GPUs of the fabric"}}};
+  command.run = [options] { return show(*options); };
+  return command;
 }
 
 }  // namespace foretrain

@@ -73,7 +73,7 @@ refused "--vary: parallel.tensor: 'x' is not an integer" "$scenario" --vary para
 refused 'is not a number of the forecast' "$scenario" "${grid[@]}" --metrics speed
 refused 'is not I/N' "$scenario" "${grid[@]}" --shard 3/2
 refused 'is not I/N' "$scenario" "${grid[@]}" --shard 0/2
-refused '-j takes 1 to 512' "$scenario" "${grid[@]}" -j 0
+refused '--workers takes 1 to 512' "$scenario" "${grid[@]}" -j 0
 refused 'seconds above 0' "$scenario" "${grid[@]}" --timeout 0
 refused 'give its file' "$scenario" "${grid[@]}" --resume
 refused 'unable to open' "$scenario" "${grid[@]}" --db nowhere/x.sqlite
