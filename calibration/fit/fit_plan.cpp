@@ -89,9 +89,9 @@ std::vector<Field> plan_keys() {
 
 /// What the format of the profile's file allows.
 double largest(ProfileLayer layer, const std::string& key) {
-  const FieldTable& table = layer == ProfileLayer::stack  ? stack_fields()
-                            : layer == ProfileLayer::site ? site_fields()
-                                                          : device_profile_fields();
+  const FieldTable& table = layer == ProfileLayer::stack  ? stack_table().fields()
+                            : layer == ProfileLayer::site ? site_table().fields()
+                                                          : device_profile_table().fields();
   return table.find(key)->max.value_or(1e18);
 }
 

@@ -118,13 +118,13 @@ void append_keys(const std::array<NamedConstant<Owner>, Count>& table,
 const FieldTable& fields_of(ProfileLayer layer) {
   switch (layer) {
     case ProfileLayer::device:
-      return device_profile_fields();
+      return device_profile_table().fields();
     case ProfileLayer::stack:
-      return stack_fields();
+      return stack_table().fields();
     case ProfileLayer::site:
       break;
   }
-  return site_fields();
+  return site_table().fields();
 }
 
 }  // namespace

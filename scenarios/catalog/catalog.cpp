@@ -157,13 +157,13 @@ const FieldTable& catalog_fields(CatalogKind kind) {
     case CatalogKind::fabrics:
       return fabric_fields();
     case CatalogKind::device_profiles:
-      return device_profile_fields();
+      return device_profile_table().fields();
     case CatalogKind::stacks:
-      return stack_fields();
+      return stack_table().fields();
     case CatalogKind::sites:
-      return site_fields();
+      return site_table().fields();
     case CatalogKind::engines:
-      return engine_fields();
+      return engine_table().fields();
   }
   FORETRAIN_REQUIRE(!"a catalog kind of the enumeration");
   return model_fields();

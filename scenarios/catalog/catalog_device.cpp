@@ -16,6 +16,8 @@
 namespace foretrain {
 namespace {
 
+using keys::bind;
+using keys::unbound;
 using machine_keys::count;
 using machine_keys::group;
 using machine_keys::measured;
@@ -23,13 +25,13 @@ using machine_keys::positive;
 using machine_keys::required;
 
 /// What others call the device, for readers of their logs and tables.
-std::vector<Bound<DeviceEntry>> name_keys() {
+KeyRows name_keys() {
   const auto names = [](const char* path, const char* help, const char* example) {
-    return unbound<DeviceEntry>({.path = path,
-                                 .kind = FieldKind::text_list,
-                                 .help = help,
-                                 .example = example,
-                                 .own = true});
+    return unbound({.path = path,
+                    .kind = FieldKind::text_list,
+                    .help = help,
+                    .example = example,
+                    .own = true});
   };
   return {names("aliases", "Names of the product in drivers, tools and tables, without its maker.",
                 "[H100 80GB HBM3, H100-SXM]"),
@@ -45,17 +47,17 @@ std::vector<Bound<DeviceEntry>> name_keys() {
 }
 
 /// Whose measured constants it shares: what a fit gives to all of a family.
-std::vector<Bound<DeviceEntry>> family_keys() {
+KeyRows family_keys() {
   const auto measured_device = [](const char* path, const char* help,
                                   std::string DeviceFamily::*member) {
     return bind({.path = path, .help = help, .example = "h100-sxm5-80gb", .own = true},
                 &DeviceEntry::family, member);
   };
-  return {unbound<DeviceEntry>({.path = "family",
-                                .kind = FieldKind::group,
-                                .help = "Measured devices whose fitted constants it shares; a "
-                                        "measured device names itself.",
-                                .own = true}),
+  return {unbound({.path = "family",
+                   .kind = FieldKind::group,
+                   .help = "Measured devices whose fitted constants it shares; a "
+                           "measured device names itself.",
+                   .own = true}),
           measured_device("family.kernels", "With the same chip: constants of kernels.",
                           &DeviceFamily::kernels),
           measured_device("family.collectives",
@@ -67,43 +69,38 @@ std::vector<Bound<DeviceEntry>> family_keys() {
                           &DeviceFamily::lines)};
 }
 
-std::vector<Bound<DeviceEntry>> links_group() {
-  return {unbound<DeviceEntry>(
+KeyRows links_group() {
+  return {unbound(
       group("links", "Rates of the device's own links, where its hosts name none.", false))};
 }
 
-std::vector<Bound<DeviceEntry>> link_keys(const std::string& at, const std::string& help) {
+KeyRows link_keys(const std::string& at, const std::string& help) {
   Field share = measured(at + ".achievable", "Measured share of the datasheet rate.", "0.84");
   share.max = 1;
   const auto quantity = [](Field field, Dimension dimension) {
     field.kind = FieldKind::quantity;
     field.dimension = dimension;
-    return unbound<DeviceEntry>(std::move(field));
+    return unbound(std::move(field));
   };
   share.kind = FieldKind::number;
-  return {unbound<DeviceEntry>(group(at, help, false)),
-          unbound<DeviceEntry>({.path = at + ".like",
-                                .help = "Link of the catalog that gives whatever is not said here.",
-                                .example = "nvlink5"}),
+  return {unbound(group(at, help, false)),
+          unbound({.path = at + ".like",
+                   .help = "Link of the catalog that gives whatever is not said here.",
+                   .example = "nvlink5"}),
           quantity(measured(at + ".bandwidth", "Datasheet rate of one direction.", "900 GB/s"),
                    Dimension::bandwidth),
           quantity(measured(at + ".latency", "Hardware latency of one hop.", "0.5 us"),
                    Dimension::time),
-          unbound<DeviceEntry>(std::move(share))};
+          unbound(std::move(share))};
 }
 
-std::vector<Bound<DeviceEntry>> peak_keys() {
-  std::vector<Bound<DeviceEntry>> keys{
-      unbound<DeviceEntry>(group("peak", "Dense matrix rates, never those with sparsity."))};
-  for (const auto& entry : EnumNames<Precision>::names) {
-    const Precision precision = entry.first;
-    Field field = positive("peak." + std::string(entry.second),
+KeyRows peak_keys() {
+  KeyRows keys{unbound(group("peak", "Dense matrix rates, never those with sparsity."))};
+  for (const auto& [precision, name] : EnumNames<Precision>::names) {
+    Field field = positive("peak." + std::string(name),
                            "Left out where the device has no such rate.", "989.4 TFLOP/s");
     field.required = false;
-    keys.push_back({binding::typed<FlopPerSecond>(std::move(field)),
-                    [precision](DeviceEntry& made, const FieldValue& value) {
-                      made.device.peak[precision] = FlopPerSecond{value.number};
-                    }});
+    keys.push_back(bind(std::move(field), &DeviceEntry::device, &Device::peak, precision));
   }
   return keys;
 }
@@ -111,13 +108,13 @@ std::vector<Bound<DeviceEntry>> peak_keys() {
 const BoundTable<DeviceEntry>& device_table() {
   static const BoundTable<DeviceEntry> table(
       "Device catalog",
-      joined_keys<DeviceEntry>(
-          {head_keys<DeviceEntry>(true),
+      joined_rows(
+          {head_keys(true),
            links_group(),
            {bind(required("architecture", "Generation, which decides workspaces and kernels.",
                           "hopper"),
                  &DeviceEntry::device, &Device::architecture),
-            unbound<DeviceEntry>(group("memory", "Memory of the device.")),
+            unbound(group("memory", "Memory of the device.")),
             bind(positive("memory.capacity", "As it is sold.", "80 GB"), &DeviceEntry::device,
                  &Device::memory),
             bind(positive("memory.usable", "What the driver offers, before any context.",
@@ -129,38 +126,38 @@ const BoundTable<DeviceEntry>& device_table() {
                  &DeviceEntry::device, &Device::multiprocessors),
             bind(positive("power_limit", "Board power.", "700 W"), &DeviceEntry::device,
                  &Device::power_limit),
-            unbound<DeviceEntry>({.path = "power",
-                                  .kind = FieldKind::group,
-                                  .help = "Measured draw; left out, board power counts.",
-                                  .own = true}),
+            unbound({.path = "power",
+                     .kind = FieldKind::group,
+                     .help = "Measured draw; left out, board power counts.",
+                     .own = true}),
             bind(measured("power.busy", "While kernels of training run.", "700 W"),
                  &DeviceEntry::device, &Device::power_busy),
             bind(measured("power.waiting", "A process that waits for others.", "300 W"),
                  &DeviceEntry::device, &Device::power_waiting),
             bind(measured("power.idle", "A process that holds memory, without work.", "140 W"),
                  &DeviceEntry::device, &Device::power_idle)},
-           {unbound<DeviceEntry>({.path = "pci_ids",
-                                  .kind = FieldKind::text_list,
-                                  .help = "Vendor and device on the PCI bus, by which imports of "
-                                          "topology files know the device.",
-                                  .example = "[\"0x10de:0x2330\"]",
-                                  .own = true})},
+           {unbound({.path = "pci_ids",
+                     .kind = FieldKind::text_list,
+                     .help = "Vendor and device on the PCI bus, by which imports of "
+                             "topology files know the device.",
+                     .example = "[\"0x10de:0x2330\"]",
+                     .own = true})},
            name_keys(),
            family_keys(),
            peak_keys(),
            link_keys("links.scale_up", "All scale-up links of one GPU together, one direction."),
            link_keys("links.pcie", "From GPU to CPU memory."),
-           {unbound<DeviceEntry>({.path = "profile",
-                                  .kind = FieldKind::tree,
-                                  .help = "Constants of a device profile that differ from the "
-                                          "relative's in proportion; keys of device profiles.",
-                                  .own = true}),
-            unbound<DeviceEntry>({.path = std::string(server_key),
-                                  .kind = FieldKind::tree,
-                                  .help = "A host with it, in the keys of hosts; scenarios name it "
-                                          "as the device.",
-                                  .own = true})},
-           source_keys<DeviceEntry>()}));
+           {unbound({.path = "profile",
+                     .kind = FieldKind::tree,
+                     .help = "Constants of a device profile that differ from the "
+                             "relative's in proportion; keys of device profiles.",
+                     .own = true}),
+            unbound({.path = std::string(server_key),
+                     .kind = FieldKind::tree,
+                     .help = "A host with it, in the keys of hosts; scenarios name it "
+                             "as the device.",
+                     .own = true})},
+           source_keys()}));
   return table;
 }
 

@@ -7,17 +7,20 @@
 namespace foretrain {
 namespace {
 
+using keys::bind;
+using keys::constant;
+using keys::unbound;
 using profile_keys::group;
 
 template <class V>
-Bound<EngineProfile> time_key(const char* name, const char* help, V EngineTimes::*member) {
+KeyRow time_key(const char* name, const char* help, V EngineTimes::*member) {
   return constant(std::string("times.") + name, help, &EngineProfile::times, member);
 }
 
-std::vector<Bound<EngineProfile>> engine_time_keys() {
+KeyRows engine_time_keys() {
   using T = EngineTimes;
   return {
-      unbound<EngineProfile>(group("times", "Time constants.")),
+      unbound(group("times", "Time constants.")),
       time_key("step", "Between two steps: what the host does not hide.", &T::step),
       time_key("per_sequence", "The same for each sequence that a step gives a token.",
                &T::per_sequence),
@@ -62,14 +65,14 @@ std::vector<Bound<EngineProfile>> engine_time_keys() {
 }
 
 template <class V>
-Bound<EngineProfile> rule_key(const char* name, const char* help, V EngineRules::*member) {
+KeyRow rule_key(const char* name, const char* help, V EngineRules::*member) {
   return constant(std::string("rules.") + name, help, &EngineProfile::rules, member);
 }
 
-std::vector<Bound<EngineProfile>> engine_rule_keys() {
+KeyRows engine_rule_keys() {
   using R = EngineRules;
   return {
-      unbound<EngineProfile>(group("rules", "Memory and batches.")),
+      unbound(group("rules", "Memory and batches.")),
       rule_key("memory_share", "Of the device's memory that the engine takes.", &R::memory_share),
       rule_key("share_of_free", "memory_share is of what weights leave free, for the cache alone.",
                &R::share_of_free),
@@ -89,21 +92,19 @@ std::vector<Bound<EngineProfile>> engine_rule_keys() {
                "that reach them, in a band that holds both; 0: any model on any device.",
                &R::padded_experts),
       rule_key("padded_width", "Width of each of these experts.", &R::padded_width),
-      bind<EngineProfile, R, std::string>(
-          {.path = "rules.padded_device", .help = "Their device.", .example = "h200"},
-          &EngineProfile::rules, &R::padded_device),
+      bind({.path = "rules.padded_device", .help = "Their device.", .example = "h200"},
+           &EngineProfile::rules, &R::padded_device),
   };
 }
 
-std::vector<Bound<EngineProfile>> engine_band_keys() {
-  std::vector<Bound<EngineProfile>> keys{unbound<EngineProfile>(
-      group("band", "Measured over predicted, of records that were left out."))};
+KeyRows engine_band_keys() {
+  KeyRows keys{unbound(group("band", "Measured over predicted, of records that were left out."))};
   const auto add = [&](const std::string& name, ResidualBand EngineProfile::*member) {
-    keys.push_back(unbound<EngineProfile>(
-        member == &EngineProfile::stranger
-            ? profile_keys::optional_group(
-                  "band." + name, "As tpot, of kinds of models on devices without records.")
-            : group("band." + name, "Of this quantity.")));
+    keys.push_back(
+        unbound(member == &EngineProfile::stranger
+                    ? profile_keys::optional_group(
+                          "band." + name, "As tpot, of kinds of models on devices without records.")
+                    : group("band." + name, "Of this quantity.")));
     keys.push_back(
         constant("band." + name + ".low", "10th percentile.", member, &ResidualBand::low));
     keys.push_back(
@@ -116,17 +117,15 @@ std::vector<Bound<EngineProfile>> engine_band_keys() {
   return keys;
 }
 
+}  // namespace
+
 const BoundTable<EngineProfile>& engine_table() {
   static const BoundTable<EngineProfile> table(
       "Engine profiles",
-      joined_keys<EngineProfile>({head_keys<EngineProfile>(true),
-                                  provenance_keys(&EngineProfile::provenance), engine_time_keys(),
-                                  engine_rule_keys(), engine_band_keys(),
-                                  deviation_keys<EngineProfile>()}));
+      joined_rows({head_keys(true), provenance_keys(&EngineProfile::provenance), engine_time_keys(),
+                   engine_rule_keys(), engine_band_keys(), deviation_keys()}));
   return table;
 }
-
-}  // namespace
 
 std::optional<EngineProfile> read_engine(const CatalogFile& file, const std::string& prefix,
                                          CatalogContext& context) {
@@ -136,7 +135,5 @@ std::optional<EngineProfile> read_engine(const CatalogFile& file, const std::str
   if (file.own) item->value.provenance.own_file = file.shown;
   return std::move(item->value);
 }
-
-const FieldTable& engine_fields() { return engine_table().fields(); }
 
 }  // namespace foretrain

@@ -164,4 +164,90 @@ Provenance provenance_of_sources(const FieldValues& values, Trust trust) {
   return provenance;
 }
 
+KeyRows head_keys(bool title_required, bool like) {
+  Field schema = schema_field();
+  schema.own = true;
+  KeyRows keys{
+      keys::unbound(std::move(schema)),
+      keys::unbound({.path = "name",
+                     .help = "What scenarios call it; the file is named the same.",
+                     .example = "my-entry",
+                     .required = true,
+                     .own = true}),
+      keys::unbound({.path = "title",
+                     .help = "What reports call it.",
+                     .example = "My entry",
+                     .required = title_required,
+                     .own = true}),
+  };
+  if (like)
+    keys.push_back(
+        keys::unbound({.path = "like",
+                       .help = "Entry of the same kind that gives whatever this file does not.",
+                       .example = "megatron-core",
+                       .own = true}));
+  return keys;
+}
+
+KeyRows source_keys() {
+  return {
+      keys::unbound({.path = "sources",
+                     .kind = FieldKind::list,
+                     .help = "Where the values come from; together they cover every value.",
+                     .required = true,
+                     .own = true}),
+      keys::unbound({.path = "sources[].covers",
+                     .kind = FieldKind::text_list,
+                     .help = "Keys, or groups of keys, that this source vouches for.",
+                     .example = "[layers, hidden]",
+                     .required = true}),
+      keys::unbound({.path = "sources[].cite",
+                     .help = "Document and place, or how the value was inferred.",
+                     .example = "arXiv 2307.09288 Table 1",
+                     .required = true}),
+      keys::unbound({.path = "sources[].date",
+                     .help = "Date of the source.",
+                     .example = "2023-07-18",
+                     .required = true}),
+  };
+}
+
+KeyRows deviation_keys() {
+  return {
+      keys::unbound({.path = "deviations",
+                     .kind = FieldKind::tree,
+                     .help = "Posterior standard deviations of the logarithms of fitted values, "
+                             "by key (`foretrain calibrate fit`)."})};
+}
+
+KeyRows measurement_keys() {
+  const auto texts = [](const char* path, const char* help, const char* example) {
+    return keys::unbound(
+        {.path = path, .kind = FieldKind::text_list, .help = help, .example = example});
+  };
+  return {
+      keys::unbound({.path = "provenance.driver",
+                     .help = "Driver and libraries that it was measured with.",
+                     .example = "580.65.06"}),
+      keys::unbound({.path = "provenance.base",
+                     .help = "Profile that constants come from which were not measured.",
+                     .example = "h100-sxm5-80gb"}),
+      texts("provenance.inherited", "Those constants.", "[alone.attention]"),
+      texts("provenance.files", "Logs that it was fitted on, each with its SHA-256.",
+            "[\"gpubench.jsonl 9f86d081884c7d65\"]"),
+      keys::unbound({.path = "provenance.hold_out",
+                     .kind = FieldKind::integer,
+                     .help =
+                         "One of this many records was left out of the fit, for `calibrate check`; "
+                         "0: none was.",
+                     .example = "5",
+                     .min = 0,
+                     .max = 1000}),
+      texts("provenance.residuals", "Errors of the fit, by what was measured.",
+            "[\"gemm bf16: 512 records, mean 3.1 %\"]"),
+      texts("provenance.verdict", "What the measurements are worth, in sentences.",
+            "[\"2-node data only: multi-node predictions extrapolate\"]"),
+  };
+}
+
 }  // namespace foretrain

@@ -9,7 +9,7 @@
 #include "models/base/provenance.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
-#include "scenarios/fields/field_binding.hpp"
+#include "scenarios/fields/key_rows.hpp"
 
 namespace foretrain {
 
@@ -72,97 +72,48 @@ std::optional<CatalogItem<T>> read_item(const CatalogFile& file, const BoundTabl
 }
 
 /// schema, name, title and, but of a model, like.
-template <class T>
-std::vector<Bound<T>> head_keys(bool title_required) {
-  Field schema = schema_field();
-  schema.own = true;
-  std::vector<Bound<T>> keys{
-      unbound<T>(std::move(schema)),
-      unbound<T>({.path = "name",
-                  .help = "What scenarios call it; the file is named the same.",
-                  .example = "my-entry",
-                  .required = true,
-                  .own = true}),
-      unbound<T>({.path = "title",
-                  .help = "What reports call it.",
-                  .example = "My entry",
-                  .required = title_required,
-                  .own = true}),
-  };
-  if constexpr (!std::is_same_v<T, LlmShape>)
-    keys.push_back(
-        unbound<T>({.path = "like",
-                    .help = "Entry of the same kind that gives whatever this file does not.",
-                    .example = "megatron-core",
-                    .own = true}));
-  return keys;
-}
+[[nodiscard]] KeyRows head_keys(bool title_required, bool like = true);
 
 /// sources: who says so, and when, for every value of the file.
-template <class T>
-std::vector<Bound<T>> source_keys() {
-  return {
-      unbound<T>({.path = "sources",
-                  .kind = FieldKind::list,
-                  .help = "Where the values come from; together they cover every value.",
-                  .required = true,
-                  .own = true}),
-      unbound<T>({.path = "sources[].covers",
-                  .kind = FieldKind::text_list,
-                  .help = "Keys, or groups of keys, that this source vouches for.",
-                  .example = "[layers, hidden]",
-                  .required = true}),
-      unbound<T>({.path = "sources[].cite",
-                  .help = "Document and place, or how the value was inferred.",
-                  .example = "arXiv 2307.09288 Table 1",
-                  .required = true}),
-      unbound<T>({.path = "sources[].date",
-                  .help = "Date of the source.",
-                  .example = "2023-07-18",
-                  .required = true}),
-  };
-}
+[[nodiscard]] KeyRows source_keys();
+
+/// provenance.*: what `calibrate fit --measured` adds to a profile that it makes.
+[[nodiscard]] KeyRows measurement_keys();
+
+/// deviations: of what a fit gave.
+[[nodiscard]] KeyRows deviation_keys();
 
 /// provenance: of a fitted profile.
 template <class T>
-std::vector<Bound<T>> provenance_keys(Provenance T::*member) {
+KeyRows provenance_keys(Provenance T::*member) {
   return {
-      unbound<T>({.path = "provenance",
-                  .kind = FieldKind::group,
-                  .help = "Where the constants come from and how well they fit.",
-                  .required = true,
-                  .own = true}),
-      bind<T>({.path = "provenance.trust",
-               .help = "How far the constants can be trusted.",
-               .example = "measured",
-               .required = true},
-              member, &Provenance::trust),
-      bind<T>({.path = "provenance.source",
-               .help = "What was measured, by whom.",
-               .example = "nccl sweeps of 8 GPUs",
-               .required = true},
-              member, &Provenance::source),
-      bind<T>({.path = "provenance.date",
-               .help = "Date of the source or of the fit.",
-               .example = "2026-11-21",
-               .required = true},
-              member, &Provenance::date),
-      bind<T>({.path = "provenance.error",
-               .help = "Median relative error against the source; left out when not known.",
-               .example = "0.05",
-               .min = 0,
-               .max = 1},
-              member, &Provenance::error),
+      keys::unbound({.path = "provenance",
+                     .kind = FieldKind::group,
+                     .help = "Where the constants come from and how well they fit.",
+                     .required = true,
+                     .own = true}),
+      keys::bind({.path = "provenance.trust",
+                  .help = "How far the constants can be trusted.",
+                  .example = "measured",
+                  .required = true},
+                 member, &Provenance::trust),
+      keys::bind({.path = "provenance.source",
+                  .help = "What was measured, by whom.",
+                  .example = "nccl sweeps of 8 GPUs",
+                  .required = true},
+                 member, &Provenance::source),
+      keys::bind({.path = "provenance.date",
+                  .help = "Date of the source or of the fit.",
+                  .example = "2026-11-21",
+                  .required = true},
+                 member, &Provenance::date),
+      keys::bind({.path = "provenance.error",
+                  .help = "Median relative error against the source; left out when not known.",
+                  .example = "0.05",
+                  .min = 0,
+                  .max = 1},
+                 member, &Provenance::error),
   };
-}
-
-/// deviations: of what a fit gave.
-template <class T>
-std::vector<Bound<T>> deviation_keys() {
-  return {unbound<T>({.path = "deviations",
-                      .kind = FieldKind::tree,
-                      .help = "Posterior standard deviations of the logarithms of fitted values, "
-                              "by key (`foretrain calibrate fit`)."})};
 }
 
 }  // namespace foretrain

@@ -15,6 +15,8 @@
 namespace foretrain {
 namespace {
 
+using keys::bind;
+using keys::unbound;
 using machine_keys::count;
 using machine_keys::group;
 using machine_keys::positive;
@@ -23,8 +25,8 @@ using machine_keys::required;
 const BoundTable<Link>& link_table() {
   static const BoundTable<Link> table(
       "Link catalog",
-      joined_keys<Link>(
-          {head_keys<Link>(true),
+      joined_rows(
+          {head_keys(true),
            {bind(positive("bandwidth", "Datasheet rate of one direction.", "400 Gbit/s"),
                  &Link::bandwidth),
             bind(positive("latency", "Hardware latency of one hop.", "0.47 us"), &Link::latency),
@@ -36,22 +38,22 @@ const BoundTable<Link>& link_table() {
                   .max = 1,
                   .above_min = true},
                  &Link::achievable)},
-           source_keys<Link>()}));
+           source_keys()}));
   return table;
 }
 
-std::vector<Bound<HostEntry>> host_keys() {
+KeyRows host_keys() {
   return {
-      unbound<HostEntry>({.path = "default",
-                          .kind = FieldKind::boolean,
-                          .help = "The host of commands that are told none; one of the built-in "
-                                  "catalog says so.",
-                          .example = "true",
-                          .own = true}),
+      unbound({.path = "default",
+               .kind = FieldKind::boolean,
+               .help = "The host of commands that are told none; one of the built-in "
+                       "catalog says so.",
+               .example = "true",
+               .own = true}),
       bind(required("device", "Its GPUs, from the device catalog.", "h100-sxm5-80gb"),
            &HostEntry::device),
       bind(count("gpus", "GPUs of one host.", "8"), &HostEntry::host, &Host::gpus),
-      unbound<HostEntry>(group("scale_up", "What joins the GPUs of one host.")),
+      unbound(group("scale_up", "What joins the GPUs of one host.")),
       bind(required("scale_up.kind", "How they are joined.", "nvswitch"), &HostEntry::host,
            &Host::scale_up),
       bind({.path = "scale_up.link",
@@ -59,20 +61,20 @@ std::vector<Bound<HostEntry>> host_keys() {
                     "one that the device says.",
             .example = "nvlink4"},
            &HostEntry::gpu_link),
-      unbound<HostEntry>({.path = "scale_up.pairs",
-                          .kind = FieldKind::text_list,
-                          .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
-                                  "left out, every two, alike.",
-                          .example = "[0-1, 0-3x2]"}),
-      unbound<HostEntry>(
-          {.path = "scale_up.domain",
-           .kind = FieldKind::integer,
-           .help = "For nvswitch: GPUs that one NVSwitch fabric joins, over all its hosts, which "
+      unbound({.path = "scale_up.pairs",
+               .kind = FieldKind::text_list,
+               .help = "For nvlink-mesh: which GPUs are joined, and by how many lanes; "
+                       "left out, every two, alike.",
+               .example = "[0-1, 0-3x2]"}),
+      unbound({.path = "scale_up.domain",
+               .kind = FieldKind::integer,
+               .help =
+                   "For nvswitch: GPUs that one NVSwitch fabric joins, over all its hosts, which "
                    "then are trays of a rack; left out, those of the host.",
-           .example = "72",
-           .min = 1,
-           .max = 65536}),
-      unbound<HostEntry>(group("network", "The way out of the host.")),
+               .example = "72",
+               .min = 1,
+               .max = 65536}),
+      unbound(group("network", "The way out of the host.")),
       bind(count("network.nics", "NICs for GPU traffic.", "8"), &HostEntry::host, &Host::nics),
       bind(required("network.link", "What one NIC is, from the link catalog.", "ib-ndr"),
            &HostEntry::nic),
@@ -80,7 +82,7 @@ std::vector<Bound<HostEntry>> host_keys() {
             .help = "From GPU to CPU memory, from the link catalog; left out, as the device says.",
             .example = "pcie5"},
            &HostEntry::pcie),
-      unbound<HostEntry>(group("cpu", "The host's processors.")),
+      unbound(group("cpu", "The host's processors.")),
       bind(count("cpu.cores", "Cores, not hardware threads.", "112"), &HostEntry::host,
            &Host::cpu_cores),
       bind(positive("cpu.memory", "Memory of the host.", "2 TB"), &HostEntry::host,
@@ -93,7 +95,7 @@ std::vector<Bound<HostEntry>> host_keys() {
             .above_min = true,
             .own = true},
            &HostEntry::host, &Host::power_limit),
-      unbound<HostEntry>(group("storage", "Local scratch.", false)),
+      unbound(group("storage", "Local scratch.", false)),
       bind(positive("storage.read", "Rate of reading from it.", "50 GB/s"), &HostEntry::host,
            &Host::storage_read),
   };
@@ -101,62 +103,48 @@ std::vector<Bound<HostEntry>> host_keys() {
 
 const BoundTable<HostEntry>& host_table() {
   static const BoundTable<HostEntry> table(
-      "Host catalog",
-      joined_keys<HostEntry>({head_keys<HostEntry>(true), host_keys(), source_keys<HostEntry>()}));
+      "Host catalog", joined_rows({head_keys(true), host_keys(), source_keys()}));
   return table;
 }
 
 /// A key of the protocols, which exist where the group is written.
-template <class Find>
-Bound<FabricPreset> protocols_key(std::string path, std::string help, std::string example,
-                                  Find find) {
-  using V = std::remove_reference_t<decltype(find(std::declval<FabricProtocols&>()))>;
-  Field field{.path = "protocols." + std::move(path),
-              .help = std::move(help),
-              .example = std::move(example),
-              .required = true,
-              .min = 0};
-  return {binding::typed<V>(std::move(field)),
-          [find](FabricPreset& preset, const FieldValue& value) {
-            if (!preset.protocols) preset.protocols.emplace();
-            binding::assign(find(*preset.protocols), value);
-          },
-          "protocols"};
+template <class... Path>
+KeyRow protocols_key(const std::string& path, const char* help, const char* example,
+                     Path... member) {
+  return bind(
+      {.path = "protocols." + path, .help = help, .example = example, .required = true, .min = 0},
+      &FabricPreset::protocols, member...);
 }
 
-std::vector<Bound<FabricPreset>> protocols_keys() {
-  std::vector<Bound<FabricPreset>> keys{unbound<FabricPreset>(
-      {.path = "protocols",
-       .kind = FieldKind::group,
-       .help = "Collectives over this fabric alone, by NCCL's protocols; left out where no size "
-               "sweep was measured."})};
+KeyRows protocols_keys() {
+  using P = FabricProtocols;
+  KeyRows keys{
+      unbound({.path = "protocols",
+               .kind = FieldKind::group,
+               .help = "Collectives over this fabric alone, by NCCL's protocols; left out where no "
+                       "size sweep was measured."})};
   for (std::size_t i = 0; i < protocol_count; ++i) {
     const std::string name(EnumNames<Protocol>::names[i].second);
-    keys.push_back(unbound<FabricPreset>({.path = "protocols." + name,
-                                          .kind = FieldKind::group,
-                                          .help = "NCCL's protocol of that name.",
-                                          .required = true}));
-    keys.back().only_with = "protocols";
-    keys.push_back(
-        protocols_key(name + ".hop", "One step between hosts, switches not included.", "29 us",
-                      [i](FabricProtocols& at) -> Seconds& { return at.crossing[i].hop; }));
-    keys.push_back(
-        protocols_key(name + ".share", "Share of what the NIC delivers to large messages.", "0.44",
-                      [i](FabricProtocols& at) -> double& { return at.crossing[i].nic_share; }));
+    keys.push_back(unbound(group("protocols." + name, "NCCL's protocol of that name.")));
+    keys.push_back(protocols_key(name + ".hop", "One step between hosts, switches not included.",
+                                 "29 us", &P::crossing, i, &HostCrossing::hop));
+    keys.push_back(protocols_key(name + ".share",
+                                 "Share of what the NIC delivers to large messages.", "0.44",
+                                 &P::crossing, i, &HostCrossing::nic_share));
   }
-  keys.push_back(protocols_key("exchange_post", "All-to-all: per remote rank.", "0.3 us",
-                               [](FabricProtocols& at) -> Seconds& { return at.exchange_post; }));
+  keys.push_back(
+      protocols_key("exchange_post", "All-to-all: per remote rank.", "0.3 us", &P::exchange_post));
   keys.push_back(protocols_key(
       "in_switch_tree", "Fixed time of a reduction in the switches with a tree between hosts.",
-      "75 us", [](FabricProtocols& at) -> Seconds& { return at.in_switch_tree_base; }));
+      "75 us", &P::in_switch_tree_base));
   return keys;
 }
 
 const BoundTable<FabricPreset>& fabric_table() {
   static const BoundTable<FabricPreset> table(
       "Fabric catalog",
-      joined_keys<FabricPreset>(
-          {head_keys<FabricPreset>(true),
+      joined_rows(
+          {head_keys(true),
            {bind(required("link", "What one NIC is, from the link catalog.", "ib-ndr"),
                  &FabricPreset::link_name),
             bind(count("switch_radix", "Ports of one switch at the NIC's rate.", "64", 2),
@@ -173,8 +161,8 @@ const BoundTable<FabricPreset>& fabric_table() {
            protocols_keys(),
            {bind(required("trust", "How far the figures can be trusted.", "measured"),
                  &FabricPreset::trust)},
-           source_keys<FabricPreset>(),
-           deviation_keys<FabricPreset>()}));
+           source_keys(),
+           deviation_keys()}));
   return table;
 }
 

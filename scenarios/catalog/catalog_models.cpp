@@ -21,39 +21,41 @@
 namespace foretrain {
 namespace {
 
-std::vector<Bound<LlmShape>> published_keys() {
+using keys::unbound;
+
+KeyRows published_keys() {
   return {
-      unbound<LlmShape>({.path = "published",
-                         .kind = FieldKind::group,
-                         .help = "The parameter count that the publisher states."}),
-      unbound<LlmShape>({.path = "published.parameters",
-                         .kind = FieldKind::quantity,
-                         .help = "The count, with the digits that were printed.",
-                         .example = "145.6 B",
-                         .required = true,
-                         .dimension = Dimension::count,
-                         .min = 0,
-                         .above_min = true}),
-      unbound<LlmShape>({.path = "published.rounding",
-                         .kind = FieldKind::choice,
-                         .help = "What was done to the last printed digit.",
-                         .example = "nearest",
-                         .default_text = "exact",
-                         .choices = choices_of<CountRounding>()}),
-      unbound<LlmShape>({.path = "published.counts",
-                         .kind = FieldKind::choice,
-                         .help = "What the count includes.",
-                         .example = "without-embeddings",
-                         .default_text = "all",
-                         .choices = choices_of<CountScope>()}),
+      unbound({.path = "published",
+               .kind = FieldKind::group,
+               .help = "The parameter count that the publisher states."}),
+      unbound({.path = "published.parameters",
+               .kind = FieldKind::quantity,
+               .help = "The count, with the digits that were printed.",
+               .example = "145.6 B",
+               .required = true,
+               .dimension = Dimension::count,
+               .min = 0,
+               .above_min = true}),
+      unbound({.path = "published.rounding",
+               .kind = FieldKind::choice,
+               .help = "What was done to the last printed digit.",
+               .example = "nearest",
+               .default_text = "exact",
+               .choices = choices_of<CountRounding>()}),
+      unbound({.path = "published.counts",
+               .kind = FieldKind::choice,
+               .help = "What the count includes.",
+               .example = "without-embeddings",
+               .default_text = "all",
+               .choices = choices_of<CountScope>()}),
   };
 }
 
 /// Keys of a model file, and where they go; `published` is left to the reader.
 const BoundTable<LlmShape>& model_table() {
   static const BoundTable<LlmShape> table(
-      "Model catalog", joined_keys<LlmShape>({head_keys<LlmShape>(true), model_shape_keys(),
-                                              published_keys(), source_keys<LlmShape>()}));
+      "Model catalog",
+      joined_rows({head_keys(true, false), model_shape_keys(), published_keys(), source_keys()}));
   return table;
 }
 

@@ -29,9 +29,10 @@ namespace foretrain {
                                                        const std::string& prefix,
                                                        CatalogContext& context);
 
-[[nodiscard]] const FieldTable& device_profile_fields();
-[[nodiscard]] const FieldTable& stack_fields();
-[[nodiscard]] const FieldTable& site_fields();
-[[nodiscard]] const FieldTable& engine_fields();
+/// The keys of their files, those that fits may move among them.
+[[nodiscard]] const BoundTable<DeviceProfile>& device_profile_table();
+[[nodiscard]] const BoundTable<StackProfile>& stack_table();
+[[nodiscard]] const BoundTable<SiteProfile>& site_table();
+[[nodiscard]] const BoundTable<EngineProfile>& engine_table();
 
 }  // namespace foretrain

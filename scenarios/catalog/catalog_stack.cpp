@@ -9,21 +9,30 @@
 namespace foretrain {
 namespace {
 
+using keys::bind;
+using keys::constant;
+using keys::unbound;
 using profile_keys::amount;
 using profile_keys::group;
 
+/// A constant that no fit moves: a switch, or what is known by itself.
 template <class V>
-Bound<StackProfile> key(const char* name, const char* help, V StackTimes::*member) {
+KeyRow fixed_key(const char* name, const char* help, V StackTimes::*member) {
   return constant(std::string("times.") + name, help, &StackProfile::times, member);
 }
 
-std::vector<Bound<StackProfile>> kernel_time_keys() {
+template <class V>
+KeyRow key(const char* name, const char* help, V StackTimes::*member) {
+  return keys::fitted(fixed_key(name, help, member));
+}
+
+KeyRows kernel_time_keys() {
   using T = StackTimes;
   return {
-      unbound<StackProfile>(group("times", "Time constants.")),
+      unbound(group("times", "Time constants.")),
       key("elementwise", "Bytes moved over the least that fused kernels move.", &T::elementwise),
-      key("fused_elementwise", "The same of kernels in training.fused_kernels.",
-          &T::fused_elementwise),
+      fixed_key("fused_elementwise", "The same of kernels in training.fused_kernels.",
+                &T::fused_elementwise),
       key("head", "The same for the loss, in units of 18 bytes per logit.", &T::head),
       key("score_forward_bytes", "Per score of unfused attention, forward.",
           &T::score_forward_bytes),
@@ -31,9 +40,11 @@ std::vector<Bound<StackProfile>> kernel_time_keys() {
           &T::score_backward_bytes),
       key("flash_factor", "Attention kernels against those of the device profile.",
           &T::flash_factor),
-      key("flash2", "Fused attention is FlashAttention-2, not the newest kernels.", &T::flash2),
-      key("flash2_to_hopper", "With flash2: up to Hopper; newer devices run the vendor's kernels.",
-          &T::flash2_to_hopper),
+      fixed_key("flash2", "Fused attention is FlashAttention-2, not the newest kernels.",
+                &T::flash2),
+      fixed_key("flash2_to_hopper",
+                "With flash2: up to Hopper; newer devices run the vendor's kernels.",
+                &T::flash2_to_hopper),
       key("launch_forward", "Least time of one layer, forward: the CPU launches its kernels.",
           &T::launch_forward),
       key("launch_backward", "The same, backward.", &T::launch_backward),
@@ -44,7 +55,7 @@ std::vector<Bound<StackProfile>> kernel_time_keys() {
   };
 }
 
-std::vector<Bound<StackProfile>> exchange_time_keys() {
+KeyRows exchange_time_keys() {
   using T = StackTimes;
   return {
       key("tensor_slowdown",
@@ -61,13 +72,14 @@ std::vector<Bound<StackProfile>> exchange_time_keys() {
           &T::expert_slowdown),
       key("shard_slowdown", "The same of sharded gathers and reductions beside a layer.",
           &T::shard_slowdown),
-      key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
-          &T::scatter_gather),
-      key("bucket", "Parameters of a bucket of gradients, at least; 0: communication.bucket.",
-          &T::bucket),
-      key("bucket_per_rank", "The same per rank that holds the same weights.", &T::bucket_per_rank),
-      key("bucket_first_chunk", "Only the first chunk of the first stage goes in buckets.",
-          &T::bucket_first_chunk),
+      fixed_key("scatter_gather", "Stage boundaries carry 1/tensor of an activation.",
+                &T::scatter_gather),
+      fixed_key("bucket", "Parameters of a bucket of gradients, at least; 0: communication.bucket.",
+                &T::bucket),
+      fixed_key("bucket_per_rank", "The same per rank that holds the same weights.",
+                &T::bucket_per_rank),
+      fixed_key("bucket_first_chunk", "Only the first chunk of the first stage goes in buckets.",
+                &T::bucket_first_chunk),
       key("data_slowdown", "The same of gradients and weights once per step beside passes.",
           &T::data_slowdown),
       key("shard_bus", "Share of its bus bandwidth that a sharded gather reaches.", &T::shard_bus),
@@ -78,7 +90,7 @@ std::vector<Bound<StackProfile>> exchange_time_keys() {
   };
 }
 
-std::vector<Bound<StackProfile>> more_time_keys() {
+KeyRows more_time_keys() {
   using T = StackTimes;
   return {
       key("expert_elementwise", "As elementwise, for what routes, permutes and runs experts.",
@@ -92,8 +104,8 @@ std::vector<Bound<StackProfile>> more_time_keys() {
           &T::fp8_cast_forward),
       key("fp8_cast_backward", "The same in the backward pass.", &T::fp8_cast_backward),
       key("fp8_row_casts", "Casts with a scale per row against one per tensor.", &T::fp8_row_casts),
-      key("host_update", "Of an offloaded optimizer: a host's processors, per parameter.",
-          &T::host_update),
+      fixed_key("host_update", "Of an offloaded optimizer: a host's processors, per parameter.",
+                &T::host_update),
       key("gradient_sums", "Summing up fp32 gradients in kernels of its own, against 8 bytes each.",
           &T::gradient_sums),
       key("gradient_sums_fused", "Contention of a GEMM with the fp32 sums that it writes.",
@@ -101,23 +113,23 @@ std::vector<Bound<StackProfile>> more_time_keys() {
       key("exchange_copy", "Bytes per element copied beside a tensor-parallel exchange.",
           &T::exchange_copy),
       key("step_constant", "Per optimizer step.", &T::step_constant),
-      key("constant_from",
-          "Shortest step that it was fitted to; shorter ones have it in proportion.",
-          &T::constant_from),
+      fixed_key("constant_from",
+                "Shortest step that it was fitted to; shorter ones have it in proportion.",
+                &T::constant_from),
       key("jitter", "Per log2 of the hosts: the slowest of many.", &T::jitter),
       key("release", "Whole step, against the release that the constants describe.", &T::release),
   };
 }
 
 template <class V>
-Bound<StackProfile> memory_key(const char* name, const char* help, V MemoryRules::*member) {
+KeyRow memory_key(const char* name, const char* help, V MemoryRules::*member) {
   return constant(std::string("memory.") + name, help, &StackProfile::memory, member);
 }
 
-std::vector<Bound<StackProfile>> parameter_memory_keys() {
+KeyRows parameter_memory_keys() {
   using M = MemoryRules;
   return {
-      unbound<StackProfile>(group("memory", "What is kept in device memory.")),
+      unbound(group("memory", "What is kept in device memory.")),
       memory_key("weight_bytes", "Per parameter, resident.", &M::weight_bytes),
       memory_key("compute_weight_bytes", "Per parameter of the 16-bit copy gathered for use.",
                  &M::compute_weight_bytes),
@@ -159,7 +171,7 @@ std::vector<Bound<StackProfile>> parameter_memory_keys() {
   };
 }
 
-std::vector<Bound<StackProfile>> activation_memory_keys() {
+KeyRows activation_memory_keys() {
   using M = MemoryRules;
   return {
       memory_key("score_bytes", "Per score of unfused attention with dropout.", &M::score_bytes),
@@ -183,7 +195,7 @@ std::vector<Bound<StackProfile>> activation_memory_keys() {
   };
 }
 
-std::vector<Bound<StackProfile>> buffer_memory_keys() {
+KeyRows buffer_memory_keys() {
   using M = MemoryRules;
   return {
       memory_key("dummy_gradients", "One gradient per weight shape is kept.", &M::dummy_gradients),
@@ -223,7 +235,7 @@ std::vector<Bound<StackProfile>> buffer_memory_keys() {
   };
 }
 
-std::vector<Bound<StackProfile>> band_keys() {
+KeyRows band_keys() {
   return {
       bind(amount("band_low", "Measured over predicted step time, 10th percentile.", "0.93"),
            &StackProfile::band_low),
@@ -237,19 +249,21 @@ std::vector<Bound<StackProfile>> band_keys() {
   };
 }
 
+}  // namespace
+
 const BoundTable<StackProfile>& stack_table() {
   static const BoundTable<StackProfile> table(
       "Stack profiles",
-      joined_keys<StackProfile>(
-          {head_keys<StackProfile>(true),
-           {unbound<StackProfile>(
-               {.path = "framework",
-                .kind = FieldKind::choice,
-                .help = "The program that it is of, where that splits a model in fewer ways than "
-                        "others on the same kernels: `parallel.framework` of a scenario without "
-                        "one. transformers runs tensor and context ranks by accelerate.",
-                .example = "transformers",
-                .choices = choices_of<PlanFramework>()})},
+      joined_rows(
+          {head_keys(true),
+           {unbound({.path = "framework",
+                     .kind = FieldKind::choice,
+                     .help =
+                         "The program that it is of, where that splits a model in fewer ways than "
+                         "others on the same kernels: `parallel.framework` of a scenario without "
+                         "one. transformers runs tensor and context ranks by accelerate.",
+                     .example = "transformers",
+                     .choices = choices_of<PlanFramework>()})},
            provenance_keys(&StackProfile::provenance),
            band_keys(),
            kernel_time_keys(),
@@ -258,11 +272,9 @@ const BoundTable<StackProfile>& stack_table() {
            parameter_memory_keys(),
            activation_memory_keys(),
            buffer_memory_keys(),
-           deviation_keys<StackProfile>()}));
+           deviation_keys()}));
   return table;
 }
-
-}  // namespace
 
 std::optional<StackProfile> read_stack(const CatalogFile& file, const std::string& prefix,
                                        CatalogContext& context) {
@@ -278,7 +290,5 @@ std::optional<StackProfile> read_stack(const CatalogFile& file, const std::strin
   context.diagnostics.add(item->values.where("band_high"), "band_high", "is below band_low");
   return std::nullopt;
 }
-
-const FieldTable& stack_fields() { return stack_table().fields(); }
 
 }  // namespace foretrain

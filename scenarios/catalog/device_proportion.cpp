@@ -116,7 +116,7 @@ void keep_what_applies(FieldValues& values, const Device& device) {
 void put_text(FieldValues& values, const std::string& path, const std::string& text,
               const Mark& mark) {
   FieldValue value;
-  value.field = device_profile_fields().find(path);
+  value.field = device_profile_table().fields().find(path);
   value.path = path;
   value.text = text;
   value.mark = mark;
@@ -133,7 +133,7 @@ void require_whole_formats(const FieldValues& said, const FieldValues& values,
   for (const auto& [precision, name] : EnumNames<Precision>::names) {
     const std::string group = "gemm." + std::string(name);
     if (!said.has_group(group)) continue;
-    for (const Field* const field : device_profile_fields().children(group))
+    for (const Field* const field : device_profile_table().fields().children(group))
       if (field->required && !values.has(field->path))
         diagnostics.add(said.where(group), "profile." + field->path,
                         fmt::format("required key is missing; write for example {}: {}",
@@ -148,7 +148,7 @@ std::optional<FieldValues> relative_values(const CatalogFile& relative, const Fi
                                            CatalogContext& context) {
   const auto roots = catalog_roots(context.catalogs, context.diagnostics);
   if (const auto measured = find_catalog_file(CatalogKind::device_profiles, relative.name, roots))
-    return read_catalog_file(*measured, device_profile_fields(), context, nullptr);
+    return read_catalog_file(*measured, device_profile_table().fields(), context, nullptr);
   const auto entry = read_device_entry(relative, "", context);
   if (!entry) return std::nullopt;
   if (entry->relative) return values_in_proportion(relative, context);
@@ -183,8 +183,8 @@ std::optional<FieldValues> values_in_proportion(const CatalogFile& file, Catalog
   put_text(*values, "name", file.name, like.mark);
   if (const FieldValue* const own = entry->values.find("profile")) {
     const std::size_t before = context.diagnostics.count();
-    const FieldValues said =
-        read_fields(own->node, device_profile_fields(), context.diagnostics, Document::partial);
+    const FieldValues said = read_fields(own->node, device_profile_table().fields(),
+                                         context.diagnostics, Document::partial);
     for (const FieldValue& value : said.all())
       if (!value.is_default) values->put(value);
     require_whole_formats(said, *values, context.diagnostics);

@@ -256,12 +256,11 @@ double Reader::amount(std::string_view name) {
 }
 
 void Reader::fill(std::string_view group, LlmShape& shape) {
-  static const std::vector<Bound<LlmShape>> table = model_shape_keys();
-  for (const Bound<LlmShape>& key : table) {
+  for (const KeyRow& key : inline_model_table().rows()) {
     const std::string& path = key.field.path;
     const auto dot = path.rfind('.');
     const bool inside = group == (dot == std::string::npos ? "" : path.substr(0, dot));
-    if (!key.set || !inside || read_together.count(path) > 0 || family_.keys.count(path) == 0)
+    if (!key.is_set() || !inside || read_together.count(path) > 0 || family_.keys.count(path) == 0)
       continue;
     FieldValue value;
     value.field = &key.field;
@@ -272,7 +271,7 @@ void Reader::fill(std::string_view group, LlmShape& shape) {
     else
       value.number = number(path, {static_cast<int>(key.field.min.value_or(0.0)),
                                    key.field.max.value_or(largest_width)});
-    key.set(shape, value);
+    key.set(&shape, value);
   }
 }
 

@@ -10,64 +10,63 @@
 namespace foretrain {
 namespace {
 
-using section::always;
-using section::left_out;
-using section::with_default;
+using keys::always;
+using keys::bind;
+using keys::computed;
+using keys::with_default;
 
-/// What the catalog says of a host of this name is read with the catalog.
-SectionKey<Cluster> host_key() {
-  SectionKey<Cluster> key{
+// What the catalog says of hosts and fabrics of these names, and what follows from it (a segment, a
+// part of a host), is read with the catalog.
+std::string host_text(const Cluster& cluster) { return cluster.host.name; }
+
+std::string preset_text(const Cluster& cluster) { return cluster.network.preset; }
+
+std::string domain_text(const Cluster& cluster) {
+  return cluster.segment > 0 ? std::to_string(cluster.packing().domain) : std::string();
+}
+
+std::string part_text(const Cluster& cluster) {
+  return cluster.host.whole_gpus > 0 ? std::to_string(cluster.host.gpus) : std::string();
+}
+
+KeyRow host_key() {
+  return computed<Cluster, nullptr, host_text>(
       {.path = "cluster.host",
        .help = "Server type from the host catalog: decides the GPU, GPUs per host, NVLink or PCIe "
                "between them, and NICs.",
        .example = "dgx-h100",
-       .required = true}};
-  key.write = [](const Cluster& cluster) { return cluster.host.name; };
-  return key;
+       .required = true});
 }
 
-/// Becomes a segment of hosts once the host is known.
-SectionKey<Cluster> domain_key() {
-  SectionKey<Cluster> key{
+KeyRow domain_key() {
+  return computed<Cluster, nullptr, domain_text>(
       {.path = "cluster.domain",
        .kind = FieldKind::integer,
        .help = "GPUs of each scale-up domain (rack) that the job uses, where one joins several "
                "hosts; left out, the largest part, more than half, that the hosts divide into.",
        .example = "64",
        .min = 1,
-       .max = 65536}};
-  key.write = [](const Cluster& cluster) {
-    return cluster.segment > 0 ? std::to_string(cluster.packing().domain) : std::string();
-  };
-  return key;
+       .max = 65536});
 }
 
-/// Makes a part of the host once that is known.
-SectionKey<Cluster> part_key() {
-  SectionKey<Cluster> key{
+KeyRow part_key() {
+  return computed<Cluster, nullptr, part_text>(
       {.path = "cluster.gpus_per_host",
        .kind = FieldKind::integer,
        .help = "GPUs of each server that the job uses, where it leaves the others to other jobs: 1 "
                "to all, with their share of NICs and memory; left out, all.",
        .example = "2",
        .min = 1,
-       .max = 1024}};
-  key.write = [](const Cluster& cluster) {
-    return cluster.host.whole_gpus > 0 ? std::to_string(cluster.host.gpus) : std::string();
-  };
-  return key;
+       .max = 1024});
 }
 
-/// What the catalog says of a fabric of this name is read with the catalog.
-SectionKey<Cluster> preset_key() {
-  SectionKey<Cluster> key{
+KeyRow preset_key() {
+  return computed<Cluster, nullptr, preset_text>(
       {.path = "cluster.fabric.preset",
        .help = "Link technology from the fabric catalog: rate of one NIC, switch latency, cost of "
                "a collective step.",
        .example = "ib-ndr",
-       .required = true}};
-  key.write = [](const Cluster& cluster) { return cluster.network.preset; };
-  return key;
+       .required = true});
 }
 
 /// A change of the switches of an irregular network, which jobs share.
@@ -80,8 +79,17 @@ void change_switches(Cluster& cluster, Change change) {
   cluster.network.irregular = std::move(shape);
 }
 
-SectionKey<Cluster> nics_key() {
-  SectionKey<Cluster> key{
+void read_nics(Cluster& cluster, const FieldValue& value) {
+  change_switches(cluster, [&](IrregularShape& shape) { shape.nics = value.integers; });
+}
+
+std::string nics_text(const Cluster& cluster) {
+  const auto& shape = cluster.network.irregular;
+  return shape ? KeyValue<std::vector<int>>::text(shape->nics, {}) : std::string();
+}
+
+KeyRow nics_key() {
+  return computed<Cluster, read_nics, nics_text>(
       {.path = "cluster.fabric.irregular.nics",
        .kind = FieldKind::integer_list,
        .help = "The switch that each NIC is plugged into, host by host; switches are numbered "
@@ -89,41 +97,34 @@ SectionKey<Cluster> nics_key() {
        .example = "[0, 0, 1, 1]",
        .required = true,
        .min = 0,
-       .max = 4095}};
-  key.read = [](Cluster& cluster, const FieldValue& value) {
-    change_switches(cluster, [&](IrregularShape& shape) { shape.nics = value.integers; });
-  };
-  key.write = [field = key.field](const Cluster& cluster) {
-    const auto& shape = cluster.network.irregular;
-    return shape ? section::written(shape->nics, field) : std::string();
-  };
-  return key;
+       .max = 4095});
 }
 
-SectionKey<Cluster> cables_key() {
-  SectionKey<Cluster> key{{.path = "cluster.fabric.irregular.cables",
-                           .kind = FieldKind::text_list,
-                           .help = "Which switches are joined, and by how many cables.",
-                           .example = "[0-2x4, 1-2x4]",
-                           .required = true}};
-  key.read = [](Cluster& cluster, const FieldValue& value) {
-    change_switches(cluster, [&](IrregularShape& shape) {
-      for (const std::string& text : value.texts)
-        if (const auto pair = switch_pair_in(text)) shape.cables.push_back(*pair);
-    });
-  };
-  key.write = [](const Cluster& cluster) {
-    if (!cluster.network.irregular) return std::string();
-    std::string text;
-    for (const SwitchPair& pair : cluster.network.irregular->cables)
-      text +=
-          fmt::format("{}{}-{}x{}", text.empty() ? "" : ", ", pair.first, pair.second, pair.cables);
-    return "[" + text + "]";
-  };
-  return key;
+void read_cables(Cluster& cluster, const FieldValue& value) {
+  change_switches(cluster, [&](IrregularShape& shape) {
+    for (const std::string& text : value.texts)
+      if (const auto pair = switch_pair_in(text)) shape.cables.push_back(*pair);
+  });
 }
 
-std::vector<SectionKey<Cluster>> machine_keys() {
+std::string cables_text(const Cluster& cluster) {
+  if (!cluster.network.irregular) return {};
+  std::vector<std::string> names;
+  for (const SwitchPair& pair : cluster.network.irregular->cables)
+    names.push_back(fmt::format("{}-{}x{}", pair.first, pair.second, pair.cables));
+  return flow_list(names);
+}
+
+KeyRow cables_key() {
+  return computed<Cluster, read_cables, cables_text>(
+      {.path = "cluster.fabric.irregular.cables",
+       .kind = FieldKind::text_list,
+       .help = "Which switches are joined, and by how many cables.",
+       .example = "[0-2x4, 1-2x4]",
+       .required = true});
+}
+
+KeyRows machine_keys() {
   return {
       {{.path = "cluster", .kind = FieldKind::group, .help = "The machine.", .required = true}},
       host_key(),
@@ -160,7 +161,7 @@ std::vector<SectionKey<Cluster>> machine_keys() {
   };
 }
 
-std::vector<SectionKey<Cluster>> fabric_keys() {
+KeyRows fabric_keys() {
   return {
       with_default({.path = "cluster.fabric.spine_oversubscription",
                     .help = "The same ratio of a spine switch below the cores of a third tier.",
@@ -188,81 +189,78 @@ std::vector<SectionKey<Cluster>> fabric_keys() {
                             "a flow arrives on.",
                     .example = "separate"},
                    &Cluster::network, &Network::planes),
-      left_out(
-          {.path = "cluster.fabric.hosts",
-           .help =
-               "Hosts that the network connects, those of other jobs included; left out, those of "
-               "this job.",
-           .example = "256",
-           .min = 1,
-           .max = 1000000},
-          &Cluster::network, &Network::connected),
+      bind({.path = "cluster.fabric.hosts",
+            .help =
+                "Hosts that the network connects, those of other jobs included; left out, those of "
+                "this job.",
+            .example = "256",
+            .min = 1,
+            .max = 1000000},
+           &Cluster::network, &Network::connected),
   };
 }
 
-std::vector<SectionKey<Cluster>> dragonfly_keys() {
+KeyRows dragonfly_keys() {
   return {
       {{.path = "cluster.fabric.dragonfly",
         .kind = FieldKind::group,
         .help = "Sizes of kind: dragonfly. Every cable runs at the NIC's rate."}},
-      left_out({.path = "cluster.fabric.dragonfly.groups",
-                .help = "Groups, every two of them joined by global cables.",
-                .example = "9",
-                .required = true,
-                .min = 1,
-                .max = 100000},
-               &Cluster::network, &Network::dragonfly, &DragonflyShape::groups),
-      left_out(
-          {.path = "cluster.fabric.dragonfly.routers",
-           .help =
-               "Routers of a group, every two of them joined; with plus, its leaves, and as many "
-               "spines.",
-           .example = "8",
-           .required = true,
-           .min = 1,
-           .max = 1024},
-          &Cluster::network, &Network::dragonfly, &DragonflyShape::routers),
-      left_out({.path = "cluster.fabric.dragonfly.nics_per_router",
-                .help = "NICs plugged into a router.",
-                .example = "8",
-                .required = true,
-                .min = 1,
-                .max = 1024},
-               &Cluster::network, &Network::dragonfly, &DragonflyShape::nics_per_router),
-      left_out({.path = "cluster.fabric.dragonfly.global_ports",
-                .help = "Ports of a router (with plus, of a spine) for cables to other groups.",
-                .example = "4",
-                .required = true,
-                .min = 0,
-                .max = 1024},
-               &Cluster::network, &Network::dragonfly, &DragonflyShape::global_ports),
-      left_out(
-          {.path = "cluster.fabric.dragonfly.plus",
-           .help = "Dragonfly+: a group is leaves and spines, and global cables leave the spines.",
-           .example = "true"},
-          &Cluster::network, &Network::dragonfly, &DragonflyShape::plus),
+      bind({.path = "cluster.fabric.dragonfly.groups",
+            .help = "Groups, every two of them joined by global cables.",
+            .example = "9",
+            .required = true,
+            .min = 1,
+            .max = 100000},
+           &Cluster::network, &Network::dragonfly, &DragonflyShape::groups),
+      bind({.path = "cluster.fabric.dragonfly.routers",
+            .help =
+                "Routers of a group, every two of them joined; with plus, its leaves, and as many "
+                "spines.",
+            .example = "8",
+            .required = true,
+            .min = 1,
+            .max = 1024},
+           &Cluster::network, &Network::dragonfly, &DragonflyShape::routers),
+      bind({.path = "cluster.fabric.dragonfly.nics_per_router",
+            .help = "NICs plugged into a router.",
+            .example = "8",
+            .required = true,
+            .min = 1,
+            .max = 1024},
+           &Cluster::network, &Network::dragonfly, &DragonflyShape::nics_per_router),
+      bind({.path = "cluster.fabric.dragonfly.global_ports",
+            .help = "Ports of a router (with plus, of a spine) for cables to other groups.",
+            .example = "4",
+            .required = true,
+            .min = 0,
+            .max = 1024},
+           &Cluster::network, &Network::dragonfly, &DragonflyShape::global_ports),
+      bind({.path = "cluster.fabric.dragonfly.plus",
+            .help = "Dragonfly+: a group is leaves and spines, and global cables leave the spines.",
+            .example = "true"},
+           &Cluster::network, &Network::dragonfly, &DragonflyShape::plus),
   };
 }
 
-std::vector<SectionKey<Cluster>> wired_keys() {
+KeyRows wired_keys() {
   return {
       {{.path = "cluster.fabric.torus",
         .kind = FieldKind::group,
         .help = "Sizes of kind: torus. One router per host; all NICs of a host join it."}},
-      left_out({.path = "cluster.fabric.torus.size",
-                .help = "Hosts along each dimension; two or three dimensions.",
-                .example = "[8, 8, 4]",
-                .required = true,
-                .min = 2,
-                .max = 1000000},
-               &Cluster::network, &Network::torus, &TorusShape::size),
-      left_out({.path = "cluster.fabric.torus.channel",
-                .help = "Rate of one cable between neighbours, per direction.",
-                .example = "400 Gbit/s",
-                .required = true,
-                .min = 0,
-                .above_min = true},
-               &Cluster::network, &Network::torus, &TorusShape::channel),
+      bind({.path = "cluster.fabric.torus.size",
+            .help = "Hosts along each dimension; two or three dimensions.",
+            .example = "[8, 8, 4]",
+            .required = true,
+            .min = 2,
+            .max = 1000000},
+           &Cluster::network, &Network::torus, &TorusShape::size),
+      bind({.path = "cluster.fabric.torus.channel",
+            .help = "Rate of one cable between neighbours, per direction.",
+            .example = "400 Gbit/s",
+            .required = true,
+            .min = 0,
+            .above_min = true},
+           &Cluster::network, &Network::torus, &TorusShape::channel),
       {{.path = "cluster.fabric.irregular",
         .kind = FieldKind::group,
         .help =
@@ -292,9 +290,9 @@ std::optional<SwitchPair> switch_pair_in(const std::string& text) {
   return pair;
 }
 
-const SectionTable<Cluster>& cluster_keys() {
-  static const SectionTable<Cluster> table(
-      section::joined<Cluster>({machine_keys(), fabric_keys(), dragonfly_keys(), wired_keys()}));
+const BoundTable<Cluster>& cluster_keys() {
+  static const BoundTable<Cluster> table(
+      "cluster", joined_rows({machine_keys(), fabric_keys(), dragonfly_keys(), wired_keys()}));
   return table;
 }
 

@@ -6,34 +6,34 @@
 namespace foretrain {
 namespace {
 
-using section::group;
-using section::left_out;
-using section::with_default;
+using keys::bind;
+using keys::group;
+using keys::with_default;
 
-SectionKey<Job> transport_key() {
-  auto key =
-      left_out({.path = "communication.transport",
-                .help = "How data leaves a host: straight from GPU memory, through host memory "
-                        "by RDMA, or by TCP. Left out: what the fabric preset was measured "
-                        "with.",
-                .example = "gpudirect-rdma"},
-               &Job::communication, &Communication::transport);
-  key.write = [](const Job& job) {
-    const Transport transport = job.communication.transport;
-    return transport == job.cluster.network.transport ? std::string()
-                                                      : std::string(name_of(transport));
-  };
+bool has_own_transport(const Job& job) {
+  return job.communication.transport != job.cluster.network.transport;
+}
+
+KeyRow transport_key() {
+  KeyRow key = keys::only_where<Job, has_own_transport>(
+      bind({.path = "communication.transport",
+            .help = "How data leaves a host: straight from GPU memory, through host memory "
+                    "by RDMA, or by TCP. Left out: what the fabric preset was measured "
+                    "with.",
+            .example = "gpudirect-rdma"},
+           &Job::communication, &Communication::transport));
+  key.written = WhenWritten::always;
   return key;
 }
 
-std::vector<SectionKey<Job>> overlap_keys() {
+KeyRows overlap_keys() {
   const auto flag = [](const char* path, const char* help, const char* example,
                        bool Overlap::*member) {
     return with_default({.path = path, .help = help, .example = example}, &Job::communication,
                         &Communication::overlap, member);
   };
   return {
-      group<Job>("communication.overlap", "Which traffic runs beside compute instead of after it."),
+      group("communication.overlap", "Which traffic runs beside compute instead of after it."),
       flag("communication.overlap.gradients", "Gradient reduction runs beside the backward pass.",
            "true", &Overlap::gradients),
       flag("communication.overlap.parameters",
@@ -50,7 +50,7 @@ std::vector<SectionKey<Job>> overlap_keys() {
   };
 }
 
-std::vector<SectionKey<Job>> payload_keys() {
+KeyRows payload_keys() {
   return {
       with_default({.path = "communication.bucket",
                     .help = "Gradients that are collected before one reduction starts.",
@@ -66,25 +66,25 @@ std::vector<SectionKey<Job>> payload_keys() {
                    "all-gather: every token goes to every rank.",
            .example = "every-copy"},
           &Job::communication, &Communication::expert_dispatch),
-      left_out({.path = "communication.expert_multiprocessors",
-                .help = "Multiprocessors that the dispatcher's kernels take from those beside "
-                        "them, with communication.overlap.experts; left out, 20, and 16 of fused.",
-                .example = "32",
-                .min = 1,
-                .max = 1000},
-               &Job::communication, &Communication::expert_multiprocessors),
+      bind({.path = "communication.expert_multiprocessors",
+            .help = "Multiprocessors that the dispatcher's kernels take from those beside "
+                    "them, with communication.overlap.experts; left out, 20, and 16 of fused.",
+            .example = "32",
+            .min = 1,
+            .max = 1000},
+           &Job::communication, &Communication::expert_multiprocessors),
       with_default({.path = "communication.context_exchange",
                     .help = "Context ranks send keys and values round a ring beside attention, "
                             "gather all of them before it, or exchange heads for the sequence "
                             "before and after it (all-to-all, Ulysses).",
                     .example = "all-to-all"},
                    &Job::communication, &Communication::context_exchange),
-      left_out({.path = "communication.scatter_gather",
-                .help = "The GPUs of a tensor group send an activation to the next stage in parts "
-                        "and gather it there; left out, as the stack does. With sequence "
-                        "parallelism it is in parts anyway.",
-                .example = "false"},
-               &Job::communication, &Communication::scatter_gather),
+      bind({.path = "communication.scatter_gather",
+            .help = "The GPUs of a tensor group send an activation to the next stage in parts "
+                    "and gather it there; left out, as the stack does. With sequence "
+                    "parallelism it is in parts anyway.",
+            .example = "false"},
+           &Job::communication, &Communication::scatter_gather),
       with_default({.path = "communication.gradient_dtype",
                     .kind = FieldKind::choice,
                     .help = "Number format in which gradients are reduced.",
@@ -96,15 +96,17 @@ std::vector<SectionKey<Job>> payload_keys() {
 
 }  // namespace
 
-const SectionTable<Job>& communication_keys() {
-  static const SectionTable<Job> table(section::joined<Job>(
-      {{group<Job>("communication", "How GPUs exchange data."),
-        with_default(
-            {.path = "communication.backend", .help = "Collective library.", .example = "nccl"},
-            &Job::communication, &Communication::backend),
-        transport_key()},
-       overlap_keys(),
-       payload_keys()}));
+const BoundTable<Job>& communication_keys() {
+  static const BoundTable<Job> table(
+      "communication",
+      joined_rows(
+          {{group("communication", "How GPUs exchange data."),
+            with_default(
+                {.path = "communication.backend", .help = "Collective library.", .example = "nccl"},
+                &Job::communication, &Communication::backend),
+            transport_key()},
+           overlap_keys(),
+           payload_keys()}));
   return table;
 }
 

@@ -10,7 +10,8 @@
 namespace foretrain {
 namespace {
 
-using HybridKeys = std::vector<Bound<LlmShape>>;
+using keys::bind;
+using keys::unbound;
 
 Field size_of(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
@@ -38,7 +39,7 @@ Field group_of(std::string path, std::string help) {
   return {.path = std::move(path), .kind = FieldKind::group, .help = std::move(help)};
 }
 
-HybridKeys pattern_keys() {
+KeyRows pattern_keys() {
   return {
       bind({.path = "layer_pattern",
             .help = "A letter for each layer that is one half alone (Nemotron-H): M Mamba-2, G "
@@ -55,12 +56,12 @@ HybridKeys pattern_keys() {
   };
 }
 
-HybridKeys mamba_keys() {
+KeyRows mamba_keys() {
   const auto in_mamba = [](Field field, auto MambaShape::*member) {
-    return bind_optional(std::move(field), &LlmShape::mamba, member, "mamba");
+    return bind(std::move(field), &LlmShape::mamba, member);
   };
   return {
-      unbound<LlmShape>(group_of("mamba", "Mamba-2 mixers.")),
+      unbound(group_of("mamba", "Mamba-2 mixers.")),
       in_mamba(size_of("mamba.heads", "Heads.", "128"), &MambaShape::heads),
       in_mamba(size_of("mamba.head_dim", "Width of a head.", "64"), &MambaShape::head_dim),
       in_mamba(size_of("mamba.groups", "Groups of heads with inputs and outputs in common.", "8"),
@@ -91,12 +92,12 @@ HybridKeys mamba_keys() {
   };
 }
 
-HybridKeys delta_keys() {
+KeyRows delta_keys() {
   const auto in_delta = [](Field field, auto DeltaShape::*member) {
-    return bind_optional(std::move(field), &LlmShape::delta, member, "delta");
+    return bind(std::move(field), &LlmShape::delta, member);
   };
   return {
-      unbound<LlmShape>(group_of("delta", "Mixers with a matrix of keys by values as state.")),
+      unbound(group_of("delta", "Mixers with a matrix of keys by values as state.")),
       in_delta({.path = "delta.kind",
                 .help = "Which of them: as Qwen3-Next, Kimi Linear or MiniMax-M1 have it.",
                 .example = "kimi-delta",
@@ -119,9 +120,9 @@ HybridKeys delta_keys() {
   };
 }
 
-HybridKeys attention_keys() {
+KeyRows attention_keys() {
   const auto in_indexer = [](Field field, auto IndexerShape::*member) {
-    return bind_optional(std::move(field), &LlmShape::indexer, member, "attention.indexer");
+    return bind(std::move(field), &LlmShape::indexer, member);
   };
   return {
       bind(flag_of("attention.gate", "A sigmoid gate on the attention's output (Qwen3-Next).",
@@ -130,8 +131,8 @@ HybridKeys attention_keys() {
       bind(flag_of("attention.qk_norm_whole",
                    "RMSNorm on queries and keys of all heads together (OLMo 2).", "false"),
            &LlmShape::qk_norm_whole),
-      unbound<LlmShape>(group_of("attention.indexer",
-                                 "Sparse attention: an indexer chooses tokens (DeepSeek-V3.2).")),
+      unbound(group_of("attention.indexer",
+                       "Sparse attention: an indexer chooses tokens (DeepSeek-V3.2).")),
       in_indexer(size_of("attention.indexer.heads", "Its heads.", "64"), &IndexerShape::heads),
       in_indexer(size_of("attention.indexer.head_dim", "Width of one of them.", "128"),
                  &IndexerShape::head_dim),
@@ -183,8 +184,8 @@ void check_letters(const LlmShape& shape, const std::string& key, Faults& faults
 
 }  // namespace
 
-std::vector<Bound<LlmShape>> hybrid_keys() {
-  return joined_keys<LlmShape>({pattern_keys(), attention_keys(), mamba_keys(), delta_keys()});
+KeyRows hybrid_keys() {
+  return joined_rows({pattern_keys(), attention_keys(), mamba_keys(), delta_keys()});
 }
 
 bool check_hybrid(const LlmShape& shape, const FieldValues& values, Diagnostics& diagnostics) {

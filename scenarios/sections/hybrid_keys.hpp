@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "models/inputs/llm.hpp"
-#include "scenarios/fields/field_binding.hpp"
+#include "scenarios/fields/key_rows.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 
 /// The keys of models whose layers differ: patterns, state-space and delta mixers, and what their
 /// attention has besides.
-[[nodiscard]] std::vector<Bound<LlmShape>> hybrid_keys();
+[[nodiscard]] KeyRows hybrid_keys();
 
 /// Patterns that name each layer, with the mixers and experts that they need; false: LlmShape's
 /// functions of layers must not be called.

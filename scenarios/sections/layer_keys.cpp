@@ -2,7 +2,6 @@
 #include "scenarios/sections/layer_keys.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -12,7 +11,9 @@
 namespace foretrain {
 namespace {
 
-using LayerKeys = std::vector<Bound<LlmShape>>;
+using keys::always;
+using keys::bind;
+using keys::unbound;
 
 Field layer_width(std::string path, std::string help, std::string example) {
   return {.path = std::move(path),
@@ -29,11 +30,11 @@ Field layer_flag(std::string path, std::string help) {
 }
 
 template <class V>
-Bound<LlmShape> own_size(Field field, V LayerSizes::*member) {
+KeyRow own_size(Field field, V LayerSizes::*member) {
   return bind(std::move(field), static_cast<V LlmShape::*>(member));
 }
 
-LayerKeys size_keys() {
+KeyRows size_keys() {
   return {
       own_size(layer_width("attention.value_dim",
                            "Width of a value head; left out, that of a query's (MiMo-V2).", "128"),
@@ -52,20 +53,20 @@ LayerKeys size_keys() {
   };
 }
 
-LayerKeys compression_keys() {
+KeyRows compression_keys() {
   const auto in_group = [](const char* path, const char* help, const char* example,
                            int CompressionShape::*member) {
     Field field = layer_width(path, help, example);
     field.default_text.clear();
     field.required = true;
     field.min = 1;
-    return bind_optional(std::move(field), &LlmShape::compression, member, "attention.compression");
+    return bind(std::move(field), &LlmShape::compression, member);
   };
   return {
-      unbound<LlmShape>({.path = "attention.compression",
-                         .kind = FieldKind::group,
-                         .help = "One head that is key and value, queries from a latent vector, an "
-                                 "output in groups of low rank (DeepSeek-V4)."}),
+      unbound({.path = "attention.compression",
+               .kind = FieldKind::group,
+               .help = "One head that is key and value, queries from a latent vector, an "
+                       "output in groups of low rank (DeepSeek-V4)."}),
       in_group("attention.compression.q_lora_rank", "Width of the compressed queries.", "1024",
                &CompressionShape::q_lora_rank),
       in_group("attention.compression.o_groups", "Groups of heads in the output projection.", "8",
@@ -75,7 +76,7 @@ LayerKeys compression_keys() {
   };
 }
 
-LayerKeys stream_keys() {
+KeyRows stream_keys() {
   return {
       bind(layer_flag("layer_scale", "A factor of each layer's output (Gemma 4)."),
            &LlmShape::layer_scale),
@@ -101,82 +102,66 @@ LayerKeys stream_keys() {
   };
 }
 
-LayerKeys convolution_keys() {
+KeyRows convolution_keys() {
   return {
-      unbound<LlmShape>({.path = "convolution",
-                         .kind = FieldKind::group,
-                         .help = "Short convolutions as mixers, letter C (LFM2)."}),
-      bind_optional({.path = "convolution.kernel",
-                     .help = "Taps.",
-                     .example = "3",
-                     .default_text = "3",
-                     .min = 1,
-                     .max = 64},
-                    &LlmShape::convolution, &ConvolutionShape::kernel, "convolution"),
-      bind_optional(layer_flag("convolution.bias", "Biases on it and its projections."),
-                    &LlmShape::convolution, &ConvolutionShape::bias, "convolution"),
+      unbound({.path = "convolution",
+               .kind = FieldKind::group,
+               .help = "Short convolutions as mixers, letter C (LFM2)."}),
+      always({.path = "convolution.kernel", .help = "Taps.", .example = "3", .min = 1, .max = 64},
+             &LlmShape::convolution, &ConvolutionShape::kernel),
+      bind(layer_flag("convolution.bias", "Biases on it and its projections."),
+           &LlmShape::convolution, &ConvolutionShape::bias),
   };
 }
 
-/// What a special layer may have of its own: one row for each member of LayerSizes.
-template <class V>
-struct SizeKey {
-  const char* name;
-  const char* help;
-  const char* example;
-  V LayerSizes::*member;
-};
-
-constexpr auto special_sizes = std::to_array<SizeKey<int>>({
-    {"heads", "Query heads; 0: no attention.", "96", &LayerSizes::heads},
-    {"kv_heads", "Key and value heads.", "8", &LayerSizes::kv_heads},
-    {"head_dim", "Width of one head.", "256", &LayerSizes::head_dim},
-    {"value_dim", "Width of a value head.", "128", &LayerSizes::value_dim},
-    {"window", "Tokens that a token sees; 0: all before it.", "1024", &LayerSizes::window},
-    {"compressed", "Tokens that share one compressed key; 0: none.", "4", &LayerSizes::compressed},
-    {"mlp_hidden", "Inner width of the dense MLP.", "12288", &LayerSizes::ffn_hidden},
-});
-constexpr auto special_flags = std::to_array<SizeKey<bool>>({
-    {"sinks", "A learned logit per head in the softmax.", "true", &LayerSizes::attention_sinks},
-    {"shared_keys", "Keys and values of an earlier layer (Gemma 3n).", "true",
-     &LayerSizes::shared_keys},
-    {"keys_are_values", "One projection makes keys and values.", "true",
-     &LayerSizes::keys_are_values},
-    {"hash_routed", "Experts chosen by a table of tokens (DeepSeek-V4).", "true",
-     &LayerSizes::hash_routed},
-});
-
-LayerKeys special_keys() {
-  LayerKeys keys{
-      unbound<LlmShape>(
-          {.path = "special_pattern",
-           .kind = FieldKind::text,
-           .help =
-               "Layers that differ, repeated over the layers: a is the first of special_layers, "
-               "b the second, . a layer of the model's own sizes.",
-           .example = "\"aaaaa.\""}),
-      unbound<LlmShape>({.path = "special_layers",
-                         .kind = FieldKind::list,
-                         .help = "What layers have that differ; what is left out is the model's."}),
+/// What a special layer may have of its own: rows of LayerSizes.
+KeyRows special_size_keys() {
+  const auto size = [](const std::string& name, const char* help, const char* example,
+                       int LayerSizes::*member) {
+    Field field = layer_width("special_layers[]." + name, help, example);
+    field.default_text.clear();
+    return bind(std::move(field), member);
   };
-  for (const auto& [name, help, example, member] : special_sizes)
-    keys.push_back(unbound<LlmShape>({.path = fmt::format("special_layers[].{}", name),
-                                      .kind = FieldKind::integer,
-                                      .help = help,
-                                      .example = example,
-                                      .min = 0,
-                                      .max = largest_width}));
-  for (const auto& [name, help, example, member] : special_flags)
-    keys.push_back(unbound<LlmShape>({.path = fmt::format("special_layers[].{}", name),
-                                      .kind = FieldKind::boolean,
-                                      .help = help,
-                                      .example = example}));
-  keys.push_back(unbound<LlmShape>(
-      {.path = "special_layers[].index",
-       .kind = FieldKind::choice,
-       .help = "Who chooses the tokens that attention sees, where the model has an indexer.",
-       .example = "shared",
-       .choices = choices_of<IndexUse>()}));
+  const auto flag = [](const std::string& name, const char* help, bool LayerSizes::*member) {
+    return bind({.path = "special_layers[]." + name, .help = help, .example = "true"}, member);
+  };
+  using S = LayerSizes;
+  return {
+      size("heads", "Query heads; 0: no attention.", "96", &S::heads),
+      size("kv_heads", "Key and value heads.", "8", &S::kv_heads),
+      size("head_dim", "Width of one head.", "256", &S::head_dim),
+      size("value_dim", "Width of a value head.", "128", &S::value_dim),
+      size("window", "Tokens that a token sees; 0: all before it.", "1024", &S::window),
+      size("compressed", "Tokens that share one compressed key; 0: none.", "4", &S::compressed),
+      size("mlp_hidden", "Inner width of the dense MLP.", "12288", &S::ffn_hidden),
+      flag("sinks", "A learned logit per head in the softmax.", &S::attention_sinks),
+      flag("shared_keys", "Keys and values of an earlier layer (Gemma 3n).", &S::shared_keys),
+      flag("keys_are_values", "One projection makes keys and values.", &S::keys_are_values),
+      flag("hash_routed", "Experts chosen by a table of tokens (DeepSeek-V4).", &S::hash_routed),
+      bind({.path = "special_layers[].index",
+            .help = "Who chooses the tokens that attention sees, where the model has an indexer.",
+            .example = "shared"},
+           &S::index),
+  };
+}
+
+const KeyRows& special_sizes() {
+  static const KeyRows rows = special_size_keys();
+  return rows;
+}
+
+KeyRows special_keys() {
+  KeyRows keys{
+      unbound({.path = "special_pattern",
+               .kind = FieldKind::text,
+               .help = "Layers that differ, repeated over the layers: a is the first of "
+                       "special_layers, b the second, . a layer of the model's own sizes.",
+               .example = "\"aaaaa.\""}),
+      unbound({.path = "special_layers",
+               .kind = FieldKind::list,
+               .help = "What layers have that differ; what is left out is the model's."}),
+  };
+  for (const KeyRow& size : special_sizes()) keys.push_back(unbound(size.field));
   return keys;
 }
 
@@ -213,21 +198,19 @@ void check_special(const LlmShape& shape, std::size_t at, const FieldValues& val
 /// What a set has that the model's own has not, as a flow map's parts.
 std::string difference_text(const LayerSizes& sizes, const LayerSizes& own) {
   std::string map;
-  const auto add = [&map](std::string_view name, std::string_view value) {
-    map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", name, value);
-  };
-  for (const auto& [name, help, example, member] : special_sizes)
-    if (sizes.*member != own.*member) add(name, std::to_string(sizes.*member));
-  for (const auto& [name, help, example, member] : special_flags)
-    if (sizes.*member != own.*member) add(name, sizes.*member ? "true" : "false");
-  if (sizes.index != own.index) add("index", name_of(sizes.index));
+  for (const KeyRow& row : special_sizes()) {
+    const void* const size = row.slot.find(&sizes);
+    if (row.slot.ops->same(size, row.slot.find(&own))) continue;
+    map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", leaf_name(row.field.path),
+                       row.slot.ops->text(size, row.field));
+  }
   return map;
 }
 
 }  // namespace
 
-std::vector<Bound<LlmShape>> layer_keys() {
-  return joined_keys<LlmShape>(
+KeyRows layer_keys() {
+  return joined_rows(
       {size_keys(), compression_keys(), stream_keys(), convolution_keys(), special_keys()});
 }
 
@@ -235,12 +218,10 @@ void read_special_layers(const FieldValues& values, LlmShape& shape) {
   if (values.has("special_pattern")) shape.special_pattern = values.text("special_pattern");
   for (int i = 0; i < values.list_size("special_layers"); ++i) {
     LayerSizes sizes = own_sizes(shape);
-    const std::string prefix = fmt::format("special_layers[{}].", i);
-    for (const auto& [name, help, example, member] : special_sizes)
-      if (values.has(prefix + name)) sizes.*member = values.integer(prefix + name);
-    for (const auto& [name, help, example, member] : special_flags)
-      if (values.has(prefix + name)) sizes.*member = values.boolean(prefix + name);
-    if (values.has(prefix + "index")) sizes.index = values.choice<IndexUse>(prefix + "index");
+    const std::string element = fmt::format("special_layers[{}]", i);
+    for (const KeyRow& row : special_sizes())
+      if (const auto* const value = values.find(child_path(element, leaf_name(row.field.path))))
+        row.set(&sizes, *value);
     shape.special_layers.push_back(sizes);
   }
 }

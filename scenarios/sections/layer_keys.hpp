@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "models/inputs/llm.hpp"
-#include "scenarios/fields/field_binding.hpp"
+#include "scenarios/fields/key_rows.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 
 /// Keys of layers that differ from the model's own, and of what lies around halves of layers.
-[[nodiscard]] std::vector<Bound<LlmShape>> layer_keys();
+[[nodiscard]] KeyRows layer_keys();
 
 /// Fills LlmShape::special_layers: what an element leaves out is the model's own.
 /// @pre the model's own sizes are read and derived

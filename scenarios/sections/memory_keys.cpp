@@ -6,12 +6,25 @@
 #include "scenarios/sections/layer_modules.hpp"
 
 namespace foretrain {
+
+/// Parts of a layer by name.
+template <>
+struct KeyValue<LayerModules> {
+  static constexpr FieldKind kind = FieldKind::choice_list;
+  static std::vector<std::string> choices() { return layer_module_names(); }
+  static LayerModules read(const FieldValue& value) { return layer_modules_of(value.texts); }
+  static std::string text(const LayerModules& set, const Field&) {
+    return flow_list(layer_module_names(set));
+  }
+};
+
 namespace {
 
-using section::always;
-using section::group;
-using section::only_where;
-using section::with_default;
+using keys::always;
+using keys::bind;
+using keys::group;
+using keys::only_where;
+using keys::with_default;
 
 bool recomputes_layers(const MemoryOptions& memory) {
   return memory.recompute.kind == RecomputeKind::full;
@@ -21,27 +34,10 @@ bool recomputes_parts(const MemoryOptions& memory) {
   return memory.recompute.kind == RecomputeKind::selective;
 }
 
-/// A key that names parts of a layer.
-template <class... Members>
-SectionKey<MemoryOptions> modules_key(Field field, Members... members) {
-  field.kind = FieldKind::choice_list;
-  field.choices = layer_module_names();
-  SectionKey<MemoryOptions> key{std::move(field)};
-  key.read = [members...](MemoryOptions& memory, const FieldValue& value) {
-    section::reach(memory, members...) = layer_modules_of(value.texts);
-  };
-  key.write = [members...](const MemoryOptions& memory) {
-    const LayerModules& modules = section::reach(memory, members...);
-    if (modules == section::reach(MemoryOptions{}, members...)) return std::string();
-    std::string text;
-    for (const std::string& name : layer_module_names(modules))
-      text += (text.empty() ? "" : ", ") + name;
-    return "[" + text + "]";
-  };
-  return key;
-}
+bool is_flash(const MemoryOptions& memory) { return memory.attention == AttentionKind::flash; }
+bool fuses_loss(const MemoryOptions& memory) { return memory.fused_loss; }
 
-std::vector<SectionKey<MemoryOptions>> recompute_keys() {
+KeyRows recompute_keys() {
   return {
       {{.path = "memory.recompute",
         .kind = FieldKind::group,
@@ -55,55 +51,46 @@ std::vector<SectionKey<MemoryOptions>> recompute_keys() {
                "whole layers; unknown forecasts the range of these.",
            .example = "selective"},
           &MemoryOptions::recompute, &Recompute::kind),
-      only_where<MemoryOptions>(
-          recomputes_layers,
-          always(
-              {.path = "memory.recompute.method",
-               .help = "For full: uniform keeps the input of every group of `layers` layers, block "
-                       "recomputes the first `layers` layers of a stage.",
-               .example = "uniform"},
-              &MemoryOptions::recompute, &Recompute::method)),
-      only_where<MemoryOptions>(
-          recomputes_layers,
+      only_where<MemoryOptions, recomputes_layers>(always(
+          {.path = "memory.recompute.method",
+           .help = "For full: uniform keeps the input of every group of `layers` layers, block "
+                   "recomputes the first `layers` layers of a stage.",
+           .example = "uniform"},
+          &MemoryOptions::recompute, &Recompute::method)),
+      only_where<MemoryOptions, recomputes_layers>(
           always({.path = "memory.recompute.layers",
                   .help = "For full: the number of layers that the method asks for.",
                   .example = "1",
                   .min = 1,
                   .max = 1000000},
                  &MemoryOptions::recompute, &Recompute::layers)),
-      only_where<MemoryOptions>(
-          recomputes_parts,
-          modules_key({.path = "memory.recompute.modules",
-                       .help = "For selective: the parts of a layer that are recomputed; left out, "
-                               "core-attention.",
-                       .example = "[core-attention, activation]"},
-                      &MemoryOptions::recompute, &Recompute::modules)),
-      only_where<MemoryOptions>(
-          recomputes_parts,
-          with_default(
-              {.path = "memory.recompute.every_second_matmul",
-               .help = "For selective: keep attention and every second matrix multiplication, "
-                       "compute the rest again (PyTorch's checkpointing by operator).",
-               .example = "true"},
-              &MemoryOptions::recompute, &Recompute::every_second_matmul)),
-      only_where<MemoryOptions>(
-          recomputes_layers,
-          with_default(
-              {.path = "memory.recompute.distribute_saved",
-               .help = "For full: the kept layer inputs are split over the tensor-parallel GPUs.",
-               .example = "true"},
-              &MemoryOptions::recompute, &Recompute::distribute_saved)),
+      only_where<MemoryOptions, recomputes_parts>(
+          bind({.path = "memory.recompute.modules",
+                .help = "For selective: the parts of a layer that are recomputed; left out, "
+                        "core-attention.",
+                .example = "[core-attention, activation]"},
+               &MemoryOptions::recompute, &Recompute::modules)),
+      only_where<MemoryOptions, recomputes_parts>(with_default(
+          {.path = "memory.recompute.every_second_matmul",
+           .help = "For selective: keep attention and every second matrix multiplication, "
+                   "compute the rest again (PyTorch's checkpointing by operator).",
+           .example = "true"},
+          &MemoryOptions::recompute, &Recompute::every_second_matmul)),
+      only_where<MemoryOptions, recomputes_layers>(with_default(
+          {.path = "memory.recompute.distribute_saved",
+           .help = "For full: the kept layer inputs are split over the tensor-parallel GPUs.",
+           .example = "true"},
+          &MemoryOptions::recompute, &Recompute::distribute_saved)),
   };
 }
 
-std::vector<SectionKey<MemoryOptions>> place_keys() {
+KeyRows place_keys() {
   return {
       with_default({.path = "memory.attention",
                     .help = "flash never writes the attention scores to memory, unfused does.",
                     .example = "flash"},
                    &MemoryOptions::attention),
-      only_where<MemoryOptions>(
-          [](const MemoryOptions& memory) { return memory.attention == AttentionKind::flash; },
+      only_where<MemoryOptions, is_flash>(
           with_default({.path = "memory.attention_library",
                         .help = "Whose flash attention runs; stack: what the software takes by "
                                 "itself. flash-3 is for Hopper alone.",
@@ -123,10 +110,10 @@ std::vector<SectionKey<MemoryOptions>> place_keys() {
                     .max = 1,
                     .above_min = true},
                    &MemoryOptions::offload_share),
-      modules_key({.path = "memory.activation_offload",
-                   .help = "Parts of a layer whose kept activations wait in host memory.",
-                   .example = "[core-attention]"},
-                  &MemoryOptions::activation_offload),
+      bind({.path = "memory.activation_offload",
+            .help = "Parts of a layer whose kept activations wait in host memory.",
+            .example = "[core-attention]"},
+           &MemoryOptions::activation_offload),
       with_default(
           {.path = "memory.offloaded_layers",
            .help = "The first layers of the model whose kept activations all wait in host memory "
@@ -138,7 +125,7 @@ std::vector<SectionKey<MemoryOptions>> place_keys() {
   };
 }
 
-std::vector<SectionKey<MemoryOptions>> fusion_keys() {
+KeyRows fusion_keys() {
   return {
       with_default({.path = "memory.fused_norm",
                     .help = "Use a norm kernel that keeps no intermediate result where the stack's "
@@ -157,13 +144,11 @@ std::vector<SectionKey<MemoryOptions>> fusion_keys() {
                     .help = "Use the stack's fused cross-entropy instead of its default.",
                     .example = "false"},
                    &MemoryOptions::fused_loss),
-      only_where<MemoryOptions>(
-          [](const MemoryOptions& memory) { return memory.fused_loss; },
-          with_default(
-              {.path = "memory.fused_loss_engine",
-               .help = "With fused_loss: the Transformer Engine kernel, which works in place.",
-               .example = "false"},
-              &MemoryOptions::fused_loss_engine)),
+      only_where<MemoryOptions, fuses_loss>(with_default(
+          {.path = "memory.fused_loss_engine",
+           .help = "With fused_loss: the Transformer Engine kernel, which works in place.",
+           .example = "false"},
+          &MemoryOptions::fused_loss_engine)),
       with_default(
           {.path = "memory.fused_permutation",
            .help = "Routed rows are sorted by expert and put back by kernels of their own, which "
@@ -178,7 +163,7 @@ std::vector<SectionKey<MemoryOptions>> fusion_keys() {
   };
 }
 
-std::vector<SectionKey<MemoryOptions>> rest_keys() {
+KeyRows rest_keys() {
   return {
       with_default(
           {.path = "memory.deterministic",
@@ -204,13 +189,13 @@ std::vector<SectionKey<MemoryOptions>> rest_keys() {
 
 }  // namespace
 
-const SectionTable<MemoryOptions>& memory_keys() {
-  static const SectionTable<MemoryOptions> table(section::joined<MemoryOptions>(
-      {{group<MemoryOptions>("memory", "What is traded against GPU memory.")},
-       recompute_keys(),
-       place_keys(),
-       fusion_keys(),
-       rest_keys()}));
+const BoundTable<MemoryOptions>& memory_keys() {
+  static const BoundTable<MemoryOptions> table(
+      "memory", joined_rows({{group("memory", "What is traded against GPU memory.")},
+                             recompute_keys(),
+                             place_keys(),
+                             fusion_keys(),
+                             rest_keys()}));
   return table;
 }
 

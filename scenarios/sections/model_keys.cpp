@@ -8,7 +8,9 @@
 namespace foretrain {
 namespace {
 
-using Keys = std::vector<Bound<LlmShape>>;
+using keys::always;
+using keys::bind;
+using keys::unbound;
 
 constexpr double largest_count = 1e4;  ///< layers, heads, experts
 
@@ -21,7 +23,7 @@ Field model_group(std::string path, std::string help, bool required) {
 
 /// A size of the layers that are not special.
 template <class V>
-Bound<LlmShape> sized(Field field, V LayerSizes::*member) {
+KeyRow sized(Field field, V LayerSizes::*member) {
   return bind(std::move(field), static_cast<V LlmShape::*>(member));
 }
 
@@ -57,18 +59,32 @@ Field model_flag(std::string path, std::string help) {
       .path = std::move(path), .help = std::move(help), .example = "true", .default_text = "false"};
 }
 
-Keys body_keys() {
-  return {
-      bind(number_of("layers", "Transformer layers, MTP modules aside.", "80"), &LlmShape::layers),
-      bind(width("hidden", "Width of the residual stream.", "8192"), &LlmShape::hidden),
-      unbound<LlmShape>(model_group("attention", "The attention of every layer.", true)),
-      sized(number_of("attention.heads", "Query heads.", "64"), &LayerSizes::heads),
+bool has_own_kv_heads(const LlmShape& shape) { return !shape.mla && shape.kv_heads != shape.heads; }
+
+bool has_own_head_dim(const LlmShape& shape) {
+  return !shape.mla && shape.head_dim * shape.heads != shape.hidden;
+}
+
+KeyRow kv_heads_key() {
+  KeyRow key = keys::only_where<LlmShape, has_own_kv_heads>(
       sized(number_of("attention.kv_heads",
                       "Key and value heads; left out, as many as query heads.", "8", false),
-            &LayerSizes::kv_heads),
-      sized(
+            &LayerSizes::kv_heads));
+  key.written = WhenWritten::always;
+  return key;
+}
+
+KeyRows body_keys() {
+  return {
+      always(number_of("layers", "Transformer layers, MTP modules aside.", "80"),
+             &LlmShape::layers),
+      always(width("hidden", "Width of the residual stream.", "8192"), &LlmShape::hidden),
+      unbound(model_group("attention", "The attention of every layer.", true)),
+      sized(number_of("attention.heads", "Query heads.", "64"), &LayerSizes::heads),
+      kv_heads_key(),
+      keys::only_where<LlmShape, has_own_head_dim>(sized(
           width("attention.head_dim", "Width of one head; left out, hidden / heads.", "128", false),
-          &LayerSizes::head_dim),
+          &LayerSizes::head_dim)),
       bind(model_flag("attention.qkv_bias", "Biases on the query, key and value projections."),
            &LlmShape::qkv_bias),
       bind(model_flag("attention.output_bias", "Bias on the output projection."),
@@ -97,37 +113,34 @@ Keys body_keys() {
   };
 }
 
-Keys latent_keys() {
+KeyRows latent_keys() {
   return {
-      unbound<LlmShape>(
-          model_group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
-      bind_optional(
-          width_or_none("attention.mla.q_lora_rank",
-                        "Width of the compressed queries; left out, not compressed.", "1536"),
-          &LlmShape::mla, &MlaShape::q_lora_rank, "attention.mla"),
-      bind_optional(
-          width("attention.mla.kv_lora_rank", "Width of the compressed keys and values.", "512"),
-          &LlmShape::mla, &MlaShape::kv_lora_rank, "attention.mla"),
-      bind_optional(width("attention.mla.qk_nope_head_dim",
-                          "Width of a head's part without positions.", "128"),
-                    &LlmShape::mla, &MlaShape::qk_nope_head_dim, "attention.mla"),
-      bind_optional(width("attention.mla.qk_rope_head_dim",
-                          "Width of a head's part with rotary positions.", "64"),
-                    &LlmShape::mla, &MlaShape::qk_rope_head_dim, "attention.mla"),
-      bind_optional(width("attention.mla.v_head_dim", "Width of a value head.", "128"),
-                    &LlmShape::mla, &MlaShape::v_head_dim, "attention.mla"),
+      unbound(model_group("attention.mla", "Multi-head latent attention (DeepSeek-V2).", false)),
+      bind(width_or_none("attention.mla.q_lora_rank",
+                         "Width of the compressed queries; left out, not compressed.", "1536"),
+           &LlmShape::mla, &MlaShape::q_lora_rank),
+      bind(width("attention.mla.kv_lora_rank", "Width of the compressed keys and values.", "512"),
+           &LlmShape::mla, &MlaShape::kv_lora_rank),
+      bind(width("attention.mla.qk_nope_head_dim", "Width of a head's part without positions.",
+                 "128"),
+           &LlmShape::mla, &MlaShape::qk_nope_head_dim),
+      bind(width("attention.mla.qk_rope_head_dim", "Width of a head's part with rotary positions.",
+                 "64"),
+           &LlmShape::mla, &MlaShape::qk_rope_head_dim),
+      bind(width("attention.mla.v_head_dim", "Width of a value head.", "128"), &LlmShape::mla,
+           &MlaShape::v_head_dim),
   };
 }
 
-Keys mlp_keys() {
+KeyRows mlp_keys() {
   return {
-      unbound<LlmShape>(model_group("mlp", "The dense MLP.", true)),
+      unbound(model_group("mlp", "The dense MLP.", true)),
       sized(width("mlp.hidden", "Its inner width.", "28672"), &LayerSizes::ffn_hidden),
-      bind({.path = "mlp.gated",
-            .help = "Gated (SwiGLU, GeGLU): three matrices instead of two.",
-            .example = "true",
-            .required = true},
-           &LlmShape::gated_mlp),
+      always({.path = "mlp.gated",
+              .help = "Gated (SwiGLU, GeGLU): three matrices instead of two.",
+              .example = "true",
+              .required = true},
+             &LlmShape::gated_mlp),
       bind(model_flag("mlp.bias", "Biases on its projections, and on those of experts."),
            &LlmShape::mlp_bias),
       bind({.path = "mlp.clamp",
@@ -141,13 +154,12 @@ Keys mlp_keys() {
   };
 }
 
-Keys moe_keys() {
+KeyRows moe_keys() {
   const auto in_moe = [](Field field, auto MoeShape::*member) {
-    return bind_optional(std::move(field), &LlmShape::moe, member, "moe");
+    return bind(std::move(field), &LlmShape::moe, member);
   };
   return {
-      unbound<LlmShape>(
-          model_group("moe", "Mixture of experts in place of the MLP of some layers.", false)),
+      unbound(model_group("moe", "Mixture of experts in place of the MLP of some layers.", false)),
       in_moe(number_of("moe.experts", "Routed experts of a layer.", "8"), &MoeShape::experts),
       in_moe(number_of("moe.top_k", "Routed experts that one token uses.", "2"), &MoeShape::top_k),
       in_moe(width("moe.expert_hidden", "Inner width of one routed expert.", "14336"),
@@ -197,7 +209,7 @@ Keys moe_keys() {
 }
 
 /// What decides no forecast and is carried to files for launches.
-Keys number_keys() {
+KeyRows number_keys() {
   const auto number = [](const char* path, const char* help, const char* example, auto member) {
     return bind({.path = path,
                  .help = std::string(help) + " Decides no forecast; exports carry it.",
@@ -232,22 +244,21 @@ Keys number_keys() {
   };
 }
 
-Keys end_keys() {
+KeyRows end_keys() {
   return {
-      unbound<LlmShape>(
-          model_group("embedding", "Vocabulary, positions and output projection.", true)),
+      unbound(model_group("embedding", "Vocabulary, positions and output projection.", true)),
       bind(width("embedding.vocabulary", "Tokens, before any padding.", "128256"),
            &LlmShape::vocabulary),
-      bind({.path = "embedding.tied",
-            .help = "The output projection shares the input embedding.",
-            .example = "false",
-            .required = true},
-           &LlmShape::tied_embeddings),
-      bind({.path = "embedding.position",
-            .help = "How positions are encoded.",
-            .example = "rotary",
-            .required = true},
-           &LlmShape::position),
+      always({.path = "embedding.tied",
+              .help = "The output projection shares the input embedding.",
+              .example = "false",
+              .required = true},
+             &LlmShape::tied_embeddings),
+      always({.path = "embedding.position",
+              .help = "How positions are encoded.",
+              .example = "rotary",
+              .required = true},
+             &LlmShape::position),
       bind(model_flag("embedding.rotary_scaled",
                       "Rotary positions whose amplitude is scaled as well (YaRN), which fused "
                       "kernels do not do."),
@@ -256,9 +267,9 @@ Keys end_keys() {
            &LlmShape::positions),
       bind(model_flag("embedding.norm", "A norm right after the embedding (BLOOM)."),
            &LlmShape::embedding_norm),
-      unbound<LlmShape>(model_group("norm", "The norms of every layer and the final one.", true)),
-      bind({.path = "norm.kind", .help = "Kind of norm.", .example = "rmsnorm", .required = true},
-           &LlmShape::norm),
+      unbound(model_group("norm", "The norms of every layer and the final one.", true)),
+      always({.path = "norm.kind", .help = "Kind of norm.", .example = "rmsnorm", .required = true},
+             &LlmShape::norm),
       bind(model_flag("norm.bias", "A bias beside the scale (LayerNorm)."), &LlmShape::norm_bias),
       bind({.path = "norm.per_layer",
             .help = "Norms of one layer; 4 when there is one on both sides of each block.",
@@ -271,24 +282,23 @@ Keys end_keys() {
 }
 
 /// A model inside a scenario needs no title and no sources: the scenario speaks for itself.
-Keys inline_head_keys() {
+KeyRows inline_head_keys() {
   return {
-      unbound<LlmShape>({.path = "name", .help = "What reports call it.", .example = "my-model"}),
-      unbound<LlmShape>(
-          {.path = "title", .help = "The same at length.", .example = "My model, 7 B"}),
+      unbound({.path = "name", .help = "What reports call it.", .example = "my-model"}),
+      unbound({.path = "title", .help = "The same at length.", .example = "My model, 7 B"}),
   };
 }
 
 }  // namespace
 
-std::vector<Bound<LlmShape>> model_shape_keys() {
-  return joined_keys<LlmShape>({body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(),
-                                layer_keys(), end_keys(), number_keys(), vision_keys()});
+KeyRows model_shape_keys() {
+  return joined_rows({body_keys(), latent_keys(), mlp_keys(), moe_keys(), hybrid_keys(),
+                      layer_keys(), end_keys(), number_keys(), vision_keys()});
 }
 
 const BoundTable<LlmShape>& inline_model_table() {
-  static const BoundTable<LlmShape> table(
-      "Model in a scenario", joined_keys<LlmShape>({inline_head_keys(), model_shape_keys()}));
+  static const BoundTable<LlmShape> table("Model in a scenario",
+                                          joined_rows({inline_head_keys(), model_shape_keys()}));
   return table;
 }
 

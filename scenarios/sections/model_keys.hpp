@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/inputs/llm.hpp"
-#include "scenarios/fields/field_binding.hpp"
+#include "scenarios/fields/key_rows.hpp"
 
 namespace foretrain {
 
@@ -13,7 +13,7 @@ namespace foretrain {
 inline constexpr double largest_width = 1e6;
 
 /// The keys that say what a model is made of, and where they go.
-[[nodiscard]] std::vector<Bound<LlmShape>> model_shape_keys();
+[[nodiscard]] KeyRows model_shape_keys();
 
 /// Those, with a name and a title, of a model that is written into a scenario.
 [[nodiscard]] const BoundTable<LlmShape>& inline_model_table();

@@ -8,8 +8,8 @@
 namespace foretrain {
 namespace {
 
-using section::left_out;
-using section::with_default;
+using keys::bind;
+using keys::with_default;
 
 constexpr double most_ranks = 1000000;
 constexpr double most_replicas = 1000000000;
@@ -18,7 +18,7 @@ Field degree(const char* path, const char* help, const char* example, double mos
   return {.path = path, .help = help, .example = example, .min = 1, .max = most};
 }
 
-std::vector<SectionKey<Parallel>> split_keys() {
+KeyRows split_keys() {
   return {
       {{.path = "parallel",
         .kind = FieldKind::group,
@@ -49,37 +49,45 @@ std::vector<SectionKey<Parallel>> split_keys() {
                     .help = "Order of forward and backward passes on a stage.",
                     .example = "1f1b"},
                    &Parallel::schedule),
-      left_out(degree("parallel.microbatch_group",
-                      "With schedule: interleaved, micro-batches that a chunk takes in a row; "
-                      "left out, as many as stages.",
-                      "8"),
-               &Parallel::microbatch_group),
+      bind(degree("parallel.microbatch_group",
+                  "With schedule: interleaved, micro-batches that a chunk takes in a row; "
+                  "left out, as many as stages.",
+                  "8"),
+           &Parallel::microbatch_group),
       with_default(
           degree("parallel.expert",
                  "GPUs that the experts of a mixture-of-experts layer are sharded across.", "1"),
           &Parallel::expert),
-      left_out(degree("parallel.expert_tensor",
-                      "GPUs that every weight matrix of an expert is sharded across; left out, as "
-                      "many as parallel.tensor.",
-                      "1"),
-               &Parallel::expert_tensor),
+      bind(degree("parallel.expert_tensor",
+                  "GPUs that every weight matrix of an expert is sharded across; left out, as "
+                  "many as parallel.tensor.",
+                  "1"),
+           &Parallel::expert_tensor),
   };
 }
 
 /// Replicas follow from the GPUs; a scenario that is written does not say them again.
-SectionKey<Parallel> data_key() {
-  auto key = left_out(degree("parallel.data",
-                             "Replicas that see different sequences; left out, all GPUs / (tensor "
-                             "* context * pipeline).",
-                             "16", most_replicas),
-                      &Parallel::data);
-  key.write = nullptr;
+KeyRow data_key() {
+  KeyRow key = bind(degree("parallel.data",
+                           "Replicas that see different sequences; left out, all GPUs / (tensor "
+                           "* context * pipeline).",
+                           "16", most_replicas),
+                    &Parallel::data);
+  key.written = WhenWritten::never;
   return key;
 }
 
+void read_order(Parallel& plan, const FieldValue& value) {
+  plan.order = value.text == rank_order_text(stages_in_replica) ? stages_in_replica : data_in_stage;
+}
+
+std::string order_text(const Parallel& plan) {
+  return plan.order == data_in_stage ? std::string() : rank_order_text(plan.order);
+}
+
 /// Megatron-Core's names of its rank orders.
-SectionKey<Parallel> order_key() {
-  SectionKey<Parallel> key{
+KeyRow order_key() {
+  return keys::computed<Parallel, read_order, order_text>(
       {.path = "parallel.order",
        .kind = FieldKind::choice,
        .help =
@@ -89,40 +97,31 @@ SectionKey<Parallel> order_key() {
            "--use-tp-pp-dp-mapping).",
        .example = rank_order_text(stages_in_replica),
        .default_text = rank_order_text(data_in_stage),
-       .choices = {rank_order_text(data_in_stage), rank_order_text(stages_in_replica)}}};
-  key.read = [](Parallel& plan, const FieldValue& value) {
-    plan.order =
-        value.text == rank_order_text(stages_in_replica) ? stages_in_replica : data_in_stage;
-  };
-  key.write = [](const Parallel& plan) {
-    return plan.order == data_in_stage ? std::string() : rank_order_text(plan.order);
-  };
-  return key;
+       .choices = {rank_order_text(data_in_stage), rank_order_text(stages_in_replica)}});
 }
 
-std::vector<SectionKey<Parallel>> replica_keys() {
+KeyRows replica_keys() {
   return {
-      left_out({.path = "parallel.processes",
-                .help = "How processes drive GPUs: per-gpu (DistributedDataParallel, FSDP; what a "
-                        "file without this key means), or per-host, one process with a thread for "
-                        "each GPU of the one host (torch.nn.DataParallel).",
-                .example = "per-gpu"},
-               &Parallel::processes),
-      left_out({.path = "parallel.gather",
-                .help = "What torch.nn.DataParallel brings to GPU 0: outputs (logits of all "
-                        "replicas, the loss is computed there; what a file without this key "
-                        "means), or loss (computed inside the module, one number per replica).",
-                .example = "outputs"},
-               &Parallel::gather),
-      left_out(
-          {.path = "parallel.framework",
-           .help =
-               "The program that runs the plan, where it has not all ways to split a "
-               "model that others on the same kernels have: plans that it cannot run are "
-               "illegal. any is what a file without this key means, but with stack: hf-trainer, "
-               "which the Trainer runs.",
-           .example = "transformers"},
-          &Parallel::framework),
+      bind({.path = "parallel.processes",
+            .help = "How processes drive GPUs: per-gpu (DistributedDataParallel, FSDP; what a "
+                    "file without this key means), or per-host, one process with a thread for "
+                    "each GPU of the one host (torch.nn.DataParallel).",
+            .example = "per-gpu"},
+           &Parallel::processes),
+      bind({.path = "parallel.gather",
+            .help = "What torch.nn.DataParallel brings to GPU 0: outputs (logits of all "
+                    "replicas, the loss is computed there; what a file without this key "
+                    "means), or loss (computed inside the module, one number per replica).",
+            .example = "outputs"},
+           &Parallel::gather),
+      bind({.path = "parallel.framework",
+            .help =
+                "The program that runs the plan, where it has not all ways to split a "
+                "model that others on the same kernels have: plans that it cannot run are "
+                "illegal. any is what a file without this key means, but with stack: hf-trainer, "
+                "which the Trainer runs.",
+            .example = "transformers"},
+           &Parallel::framework),
       with_default({.path = "parallel.zero",
                     .help = "What replicas shard instead of copy: 0 nothing (DDP), 1 optimizer "
                             "states, 2 also gradients, 3 also weights (fully sharded). Under a "
@@ -131,34 +130,34 @@ std::vector<SectionKey<Parallel>> replica_keys() {
                     .min = 0,
                     .max = 3},
                    &Parallel::zero),
-      left_out(degree("parallel.zero_group",
-                      "Replicas that one shard set is spread over (hybrid sharding); left out, all "
-                      "of them.",
-                      "8", most_replicas),
-               &Parallel::zero_group),
-      left_out({.path = "parallel.stage_layers",
-                .help = "Layers of each pipeline stage, first stage first; left out, split evenly, "
-                        "but that no "
-                        "layer is parted from one whose keys or choice it reads.",
-                .example = "[19, 20, 20, 21]",
-                .min = 0,
-                .max = most_ranks},
-               &Parallel::stage_layers),
-      left_out({.path = "parallel.prediction_stage",
-                .help = "Stage that holds the modules of multi-token prediction, from 0 on, behind "
-                        "all layers; left out, the one with the loss, which keeps their outputs.",
-                .example = "2",
-                .min = 1,
-                .max = most_ranks},
-               &Parallel::prediction_stage),
+      bind(degree("parallel.zero_group",
+                  "Replicas that one shard set is spread over (hybrid sharding); left out, all "
+                  "of them.",
+                  "8", most_replicas),
+           &Parallel::zero_group),
+      bind({.path = "parallel.stage_layers",
+            .help = "Layers of each pipeline stage, first stage first; left out, split evenly, "
+                    "but that no "
+                    "layer is parted from one whose keys or choice it reads.",
+            .example = "[19, 20, 20, 21]",
+            .min = 0,
+            .max = most_ranks},
+           &Parallel::stage_layers),
+      bind({.path = "parallel.prediction_stage",
+            .help = "Stage that holds the modules of multi-token prediction, from 0 on, behind "
+                    "all layers; left out, the one with the loss, which keeps their outputs.",
+            .example = "2",
+            .min = 1,
+            .max = most_ranks},
+           &Parallel::prediction_stage),
   };
 }
 
 }  // namespace
 
-const SectionTable<Parallel>& parallel_keys() {
-  static const SectionTable<Parallel> table(
-      section::joined<Parallel>({split_keys(), {data_key(), order_key()}, replica_keys()}));
+const BoundTable<Parallel>& parallel_keys() {
+  static const BoundTable<Parallel> table(
+      "parallel", joined_rows({split_keys(), {data_key(), order_key()}, replica_keys()}));
   return table;
 }
 

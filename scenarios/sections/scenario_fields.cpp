@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sections/scenario_fields.hpp"
 
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "scenarios/sections/model_keys.hpp"
@@ -66,20 +68,29 @@ std::vector<Field> profile_fields() {
   };
 }
 
+void add_sections(std::initializer_list<const RowTable*> sections, std::vector<Field>& all) {
+  for (const RowTable* const section : sections) {
+    const std::vector<Field>& fields = section->fields().fields();
+    all.insert(all.end(), fields.begin(), fields.end());
+  }
+}
+
+std::vector<Field> all_fields() {
+  std::vector<Field> all = head_fields();
+  add_sections(
+      {&cluster_keys(), &training_keys(), &fine_tuning_keys(), &parallel_keys(), &memory_keys()},
+      all);
+  for (Field& field : profile_fields()) all.push_back(std::move(field));
+  add_sections({&communication_keys(), &operations_keys(), &budget_keys(), &simulation_keys(),
+                &serving_keys(), &post_training_keys()},
+               all);
+  return all;
+}
+
 }  // namespace
 
 const FieldTable& scenario_fields() {
-  static const FieldTable table("Foretrain scenario, schema 1", [] {
-    std::vector<Field> all;
-    for (const std::vector<Field>& part :
-         {head_fields(), cluster_keys().fields(), training_keys().fields(),
-          fine_tuning_keys().fields(), parallel_keys().fields(), memory_keys().fields(),
-          profile_fields(), communication_keys().fields(), operations_keys().fields(),
-          budget_keys().fields(), simulation_keys().fields(), serving_keys().fields(),
-          post_training_keys().fields()})
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }());
+  static const FieldTable table("Foretrain scenario, schema 1", all_fields());
   return table;
 }
 

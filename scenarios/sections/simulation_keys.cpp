@@ -8,32 +8,33 @@
 namespace foretrain {
 namespace {
 
-using section::always;
-using section::left_out;
-using section::with_default;
+using keys::always;
+using keys::bind;
+using keys::with_default;
 
 constexpr auto lock_step = "lock-step";
 constexpr auto expanded = "expanded";
 
-SectionKey<Simulation> collectives_key() {
-  SectionKey<Simulation> key{
+void read_collectives(Simulation& simulation, const FieldValue& value) {
+  simulation.expand_collectives = value.text == expanded;
+}
+
+std::string collectives_text(const Simulation& simulation) {
+  return simulation.expand_collectives ? expanded : "";
+}
+
+KeyRow collectives_key() {
+  return keys::computed<Simulation, read_collectives, collectives_text>(
       {.path = "simulation.collectives",
        .kind = FieldKind::choice,
        .help = "lock-step lets the slowest link of a collective pace all of it, expanded simulates "
                "every flow on its own.",
        .example = "lock-step",
        .default_text = lock_step,
-       .choices = {lock_step, expanded}}};
-  key.read = [](Simulation& simulation, const FieldValue& value) {
-    simulation.expand_collectives = value.text == expanded;
-  };
-  key.write = [](const Simulation& simulation) {
-    return std::string(simulation.expand_collectives ? expanded : "");
-  };
-  return key;
+       .choices = {lock_step, expanded}});
 }
 
-std::vector<SectionKey<Simulation>> engine_keys() {
+KeyRows engine_keys() {
   return {
       {{.path = "simulation",
         .kind = FieldKind::group,
@@ -72,20 +73,19 @@ std::vector<SectionKey<Simulation>> engine_keys() {
                     .help = "Simulate every data-parallel replica, not two that stand for all.",
                     .example = "false"},
                    &Simulation::unfold),
-      left_out(
-          {.path = "simulation.occupied",
-           .help =
-               "Hosts of the fabric that other jobs hold, by number from 0; needs fabric.hosts.",
-           .example = "[0, 1]",
-           .min = 0,
-           .max = 1000000},
-          &Simulation::occupied),
-      left_out({.path = "simulation.rerouting",
-                .help = "From the loss of a link until switches have new routes, while its traffic "
-                        "waits; left out, routes change at once, which is said.",
-                .example = "2 s",
-                .min = 0},
-               &Simulation::rerouting),
+      bind({.path = "simulation.occupied",
+            .help =
+                "Hosts of the fabric that other jobs hold, by number from 0; needs fabric.hosts.",
+            .example = "[0, 1]",
+            .min = 0,
+            .max = 1000000},
+           &Simulation::occupied),
+      bind({.path = "simulation.rerouting",
+            .help = "From the loss of a link until switches have new routes, while its traffic "
+                    "waits; left out, routes change at once, which is said.",
+            .example = "2 s",
+            .min = 0},
+           &Simulation::rerouting),
   };
 }
 
@@ -108,7 +108,7 @@ void finish_disturbance(Disturbance& disturbance, const FieldValues& values,
   disturbance.line = values.where(path).line;
 }
 
-std::vector<SectionKey<Disturbance>> what_keys() {
+KeyRows what_keys() {
   return {
       always({.path = "simulation.disturbances[].kind",
               .help = "What happens.",
@@ -124,74 +124,71 @@ std::vector<SectionKey<Disturbance>> what_keys() {
            .example = "leaf5-spine7",
            .required = true},
           &Disturbance::target),
-      left_out(
-          {.path = "simulation.disturbances[].to",
-           .help =
-               "background: the host that receives, left out where target is a cable that another "
-               "job loads; checkpoint and input: the last that "
-               "stores.",
-           .example = "host9"},
-          &Disturbance::to),
-      left_out({.path = "simulation.disturbances[].factor",
-                .help = "link-degraded and straggler: share of the rate that is left.",
-                .example = "0.8",
-                .min = 0,
-                .max = 1,
-                .above_min = true},
-               &Disturbance::factor),
-      left_out({.path = "simulation.disturbances[].jitter",
-                .help = "straggler: standard deviation of every task's time, as a share of it.",
-                .example = "0.05",
-                .min = 0,
-                .max = 1},
-               &Disturbance::jitter),
-      left_out({.path = "simulation.disturbances[].rate",
-                .help = "background: what the other job sends; checkpoint: what the job writes, "
-                        "input: what it reads, left out as its storage allows.",
-                .example = "100 Gbit/s",
-                .min = 0,
-                .above_min = true},
-               &Disturbance::rate),
+      bind({.path = "simulation.disturbances[].to",
+            .help =
+                "background: the host that receives, left out where target is a cable that another "
+                "job loads; checkpoint and input: the last that "
+                "stores.",
+            .example = "host9"},
+           &Disturbance::to),
+      bind({.path = "simulation.disturbances[].factor",
+            .help = "link-degraded and straggler: share of the rate that is left.",
+            .example = "0.8",
+            .min = 0,
+            .max = 1,
+            .above_min = true},
+           &Disturbance::factor),
+      bind({.path = "simulation.disturbances[].jitter",
+            .help = "straggler: standard deviation of every task's time, as a share of it.",
+            .example = "0.05",
+            .min = 0,
+            .max = 1},
+           &Disturbance::jitter),
+      bind({.path = "simulation.disturbances[].rate",
+            .help = "background: what the other job sends; checkpoint: what the job writes, "
+                    "input: what it reads, left out as its storage allows.",
+            .example = "100 Gbit/s",
+            .min = 0,
+            .above_min = true},
+           &Disturbance::rate),
 
   };
 }
 
-std::vector<SectionKey<Disturbance>> when_keys() {
+KeyRows when_keys() {
   return {
-      left_out({.path = "simulation.disturbances[].from",
-                .help = "When it begins, after the step's start; left out, with the step.",
-                .example = "200 ms",
-                .min = 0},
-               &Disturbance::from),
-      left_out({.path = "simulation.disturbances[].lasts",
-                .help = "How long it lasts; left out, until the end of the step.",
-                .example = "50 ms",
-                .min = 0,
-                .above_min = true},
-               &Disturbance::lasts),
-      left_out({.path = "simulation.disturbances[].period",
-                .help = "nic-flap: from one loss to the next.",
-                .example = "500 ms",
-                .min = 0,
-                .above_min = true},
-               &Disturbance::period),
+      bind({.path = "simulation.disturbances[].from",
+            .help = "When it begins, after the step's start; left out, with the step.",
+            .example = "200 ms",
+            .min = 0},
+           &Disturbance::from),
+      bind({.path = "simulation.disturbances[].lasts",
+            .help = "How long it lasts; left out, until the end of the step.",
+            .example = "50 ms",
+            .min = 0,
+            .above_min = true},
+           &Disturbance::lasts),
+      bind({.path = "simulation.disturbances[].period",
+            .help = "nic-flap: from one loss to the next.",
+            .example = "500 ms",
+            .min = 0,
+            .above_min = true},
+           &Disturbance::period),
 
   };
 }
 
-std::vector<SectionKey<Simulation>> disturbance_keys() {
-  return section::list_of(
+KeyRows disturbance_keys() {
+  return keys::list_of<finish_disturbance>(
       "simulation.disturbances", "What is wrong in the machine during the simulated step.",
-      section::Elements<Disturbance>{section::joined<Disturbance>({what_keys(), when_keys()}),
-                                     finish_disturbance},
-      &Simulation::disturbances);
+      joined_rows({what_keys(), when_keys()}), &Simulation::disturbances);
 }
 
 }  // namespace
 
-const SectionTable<Simulation>& simulation_keys() {
-  static const SectionTable<Simulation> table(
-      section::joined<Simulation>({engine_keys(), disturbance_keys()}));
+const BoundTable<Simulation>& simulation_keys() {
+  static const BoundTable<Simulation> table("simulation",
+                                            joined_rows({engine_keys(), disturbance_keys()}));
   return table;
 }
 

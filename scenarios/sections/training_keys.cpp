@@ -5,15 +5,18 @@
 #include <utility>
 
 namespace foretrain {
+
+template <>
+struct KeyValue<CudaGraphs> : NamedSet<CudaGraphs, GraphPart> {};
+
 namespace {
 
-using section::always;
-using section::enum_set;
-using section::left_out;
-using section::only_where;
-using section::with_default;
+using keys::always;
+using keys::bind;
+using keys::only_where;
+using keys::with_default;
 
-std::vector<SectionKey<Training>> batch_keys() {
+KeyRows batch_keys() {
   return {
       {{.path = "training",
         .kind = FieldKind::group,
@@ -41,15 +44,15 @@ std::vector<SectionKey<Training>> batch_keys() {
               .min = 1,
               .max = 1000000000},
              &Training::global_batch),
-      left_out({.path = "training.tokens",
-                .kind = FieldKind::quantity,
-                .help = "Tokens of the whole run; without it there is no time-to-train and no cost "
-                        "of the run.",
-                .example = "2 T",
-                .dimension = Dimension::count,
-                .min = 1,
-                .max = 1e18},
-               &Training::tokens),
+      bind({.path = "training.tokens",
+            .kind = FieldKind::quantity,
+            .help = "Tokens of the whole run; without it there is no time-to-train and no cost "
+                    "of the run.",
+            .example = "2 T",
+            .dimension = Dimension::count,
+            .min = 1,
+            .max = 1e18},
+           &Training::tokens),
       with_default({.path = "training.precision",
                     .help = "Number format of the matrix multiplications.",
                     .example = "bf16"},
@@ -69,7 +72,7 @@ std::vector<SectionKey<Training>> batch_keys() {
 
 bool projects(const Training& training) { return training.projection.projects(); }
 
-std::vector<SectionKey<Training>> update_keys() {
+KeyRows update_keys() {
   return {
       with_default({.path = "training.optimizer_in_backward",
                     .help = "Every weight is updated as soon as the backward pass has made its "
@@ -87,31 +90,30 @@ std::vector<SectionKey<Training>> update_keys() {
                             "scaled by what comes out (APOLLO).",
                     .example = "galore"},
                    &Training::projection, &GradientProjection::kind),
-      only_where<Training>(projects,
-                           with_default({.path = "training.gradient_projection.rank",
-                                         .help = "Vectors that gradients are projected onto.",
-                                         .example = "128",
-                                         .min = 1,
-                                         .max = 65536},
-                                        &Training::projection, &GradientProjection::rank)),
-      only_where<Training>(projects,
-                           with_default({.path = "training.gradient_projection.gap",
-                                         .help = "Steps from one choice of them to the next "
-                                                 "(update_proj_gap).",
-                                         .example = "200",
-                                         .min = 1,
-                                         .max = 1000000},
-                                        &Training::projection, &GradientProjection::gap)),
-      only_where<Training>(
-          projects, enum_set<ModelPart>(
-                        {.path = "training.gradient_projection.parts",
-                         .help = "Whose matrices: of attention, mlp and experts; left out, all.",
-                         .example = "[attention, mlp]"},
-                        &Training::projection, &GradientProjection::parts)),
+      only_where<Training, projects>(
+          with_default({.path = "training.gradient_projection.rank",
+                        .help = "Vectors that gradients are projected onto.",
+                        .example = "128",
+                        .min = 1,
+                        .max = 65536},
+                       &Training::projection, &GradientProjection::rank)),
+      only_where<Training, projects>(
+          with_default({.path = "training.gradient_projection.gap",
+                        .help = "Steps from one choice of them to the next "
+                                "(update_proj_gap).",
+                        .example = "200",
+                        .min = 1,
+                        .max = 1000000},
+                       &Training::projection, &GradientProjection::gap)),
+      only_where<Training, projects>(
+          bind({.path = "training.gradient_projection.parts",
+                .help = "Whose matrices: of attention, mlp and experts; left out, all.",
+                .example = "[attention, mlp]"},
+               &Training::projection, &GradientProjection::parts)),
   };
 }
 
-std::vector<SectionKey<Training>> state_keys() {
+KeyRows state_keys() {
   const auto state = [](const char* path, const char* help) {
     return Field{.path = path,
                  .kind = FieldKind::quantity,
@@ -137,13 +139,12 @@ std::vector<SectionKey<Training>> state_keys() {
       with_default(
           state("training.optimizer_state.master", "The weights that the update is applied to."),
           &Training::master_bytes),
-      left_out(
-          state("training.optimizer_state.first_moment",
-                "Running mean of the gradients; left out, 4 B, or 2 B without master weights."),
-          &Training::first_moment_bytes),
-      left_out(state("training.optimizer_state.second_moment",
-                     "Running mean of the squared gradients; left out, as the first."),
-               &Training::second_moment_bytes),
+      bind(state("training.optimizer_state.first_moment",
+                 "Running mean of the gradients; left out, 4 B, or 2 B without master weights."),
+           &Training::first_moment_bytes),
+      bind(state("training.optimizer_state.second_moment",
+                 "Running mean of the squared gradients; left out, as the first."),
+           &Training::second_moment_bytes),
       with_default({.path = "training.optimizer_state.decoupled_gradients",
                     .help = "The optimizer reads gradients in the type that they are kept in, "
                             "without an fp32 copy in its step (Megatron-Core's "
@@ -153,31 +154,27 @@ std::vector<SectionKey<Training>> state_keys() {
   };
 }
 
-SectionKey<Training> graphs_key() {
-  SectionKey<Training> key{
-      {.path = "training.cuda_graphs",
-       .kind = FieldKind::choice_list,
-       .help = "What is launched as captured CUDA graphs: parts of layers, or whole steps "
-               "(full-iteration). Megatron-Core's --cuda-graph-impl and --cuda-graph-scope.",
-       .example = "[attention, moe-router]",
-       .choices = choices_of<GraphPart>()}};
-  key.read = [](Training& training, const FieldValue& value) {
-    for (const std::string& name : value.texts)
-      if (const auto part = from_name<GraphPart>(name)) training.cuda_graphs.add(*part);
-  };
-  key.write = [](const Training& training) {
-    std::string text;
-    for (const std::string_view name : all_names<GraphPart>())
-      if (training.cuda_graphs.has(*from_name<GraphPart>(name)))
-        text += (text.empty() ? "[" : ", ") + std::string(name);
-    return text.empty() ? text : text + "]";
-  };
-  return key;
-}
-
 /// Kernels by name, or libraries of them.
-SectionKey<Training> kernels_key() {
-  SectionKey<Training> key = enum_set<FusedKernel>(
+struct KernelsOrLibraries : KeyValue<FusedKernels> {
+  static std::vector<std::string> choices() {
+    std::vector<std::string> names = choices_of<FusedKernel>();
+    for (const KernelLibrary& library : kernel_libraries) names.emplace_back(library.name);
+    return names;
+  }
+  static FusedKernels read(const FieldValue& value) {
+    FusedKernels kernels = KeyValue<FusedKernels>::read(value);
+    for (const KernelLibrary& library : kernel_libraries)
+      if (std::find(value.texts.begin(), value.texts.end(), library.name) != value.texts.end())
+        kernels.add(library.kernels);
+    return kernels;
+  }
+};
+constexpr ValueOps kernels_or_libraries = make_value_ops<FusedKernels, KernelsOrLibraries>();
+
+KeyRow kernels_key() {
+  KeySlot slot = slot_of<Training>(&Training::fused_kernels);
+  slot.ops = &kernels_or_libraries;
+  return keys::bound(
       {.path = "training.fused_kernels",
        .help =
            "What one kernel does in place of several of the framework's own: norm, rope, swiglu "
@@ -187,28 +184,18 @@ SectionKey<Training> kernels_key() {
            "linear-loss), unsloth (norm, rope, swiglu, linear-loss, lora), fast-lora (norm, rope, "
            "loss, lora), apex (norm, optimizer).",
        .example = "[liger]"},
-      &Training::fused_kernels);
-  for (const KernelLibrary& library : kernel_libraries)
-    key.field.choices.emplace_back(library.name);
-  const auto by_name = key.read;
-  key.read = [by_name](Training& training, const FieldValue& value) {
-    by_name(training, value);
-    for (const KernelLibrary& library : kernel_libraries)
-      if (std::find(value.texts.begin(), value.texts.end(), library.name) != value.texts.end())
-        training.fused_kernels.add(library.kernels);
-  };
-  return key;
+      slot);
 }
 
-std::vector<SectionKey<Training>> expert_keys() {
+KeyRows expert_keys() {
   return {
-      left_out({.path = "training.moe_imbalance",
-                .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced "
-                        "balance; left out, as training.moe_routing says.",
-                .example = "1.2",
-                .min = 1,
-                .max = 1000},
-               &Training::moe_imbalance),
+      bind({.path = "training.moe_imbalance",
+            .help = "Tokens that the busiest expert rank gets, over the mean; 1 is forced "
+                    "balance; left out, as training.moe_routing says.",
+            .example = "1.2",
+            .min = 1,
+            .max = 1000},
+           &Training::moe_imbalance),
       {{.path = "training.moe_routing",
         .kind = FieldKind::group,
         .help = "How a router's choices spread over the experts of a layer; the busiest rank of "
@@ -220,32 +207,32 @@ std::vector<SectionKey<Training>> expert_keys() {
                             "as the stack's rule for memory says.",
                     .example = "natural"},
                    &Training::moe_routing, &ExpertRouting::spread),
-      left_out({.path = "training.moe_routing.concentration",
-                .help = "Of dirichlet, per expert: popularity has a variance of about one over "
-                        "this, in squared means.",
-                .example = "4",
-                .min = 0.01,
-                .max = 1e6},
-               &Training::moe_routing, &ExpertRouting::concentration),
-      left_out({.path = "training.moe_routing.exponent",
-                .help = "Of zipf: popularity of the r-th expert falls as r to minus this.",
-                .example = "0.3",
-                .min = 0,
-                .max = 5,
-                .above_min = true},
-               &Training::moe_routing, &ExpertRouting::exponent),
-      left_out({.path = "training.moe_capacity",
-                .help = "Most tokens that an expert takes, over the mean; those beyond it are "
-                        "dropped. Left out, none is.",
-                .example = "1.25",
-                .min = 0,
-                .max = 1000,
-                .above_min = true},
-               &Training::moe_capacity),
+      bind({.path = "training.moe_routing.concentration",
+            .help = "Of dirichlet, per expert: popularity has a variance of about one over "
+                    "this, in squared means.",
+            .example = "4",
+            .min = 0.01,
+            .max = 1e6},
+           &Training::moe_routing, &ExpertRouting::concentration),
+      bind({.path = "training.moe_routing.exponent",
+            .help = "Of zipf: popularity of the r-th expert falls as r to minus this.",
+            .example = "0.3",
+            .min = 0,
+            .max = 5,
+            .above_min = true},
+           &Training::moe_routing, &ExpertRouting::exponent),
+      bind({.path = "training.moe_capacity",
+            .help = "Most tokens that an expert takes, over the mean; those beyond it are "
+                    "dropped. Left out, none is.",
+            .example = "1.25",
+            .min = 0,
+            .max = 1000,
+            .above_min = true},
+           &Training::moe_capacity),
   };
 }
 
-std::vector<SectionKey<Training>> format_keys() {
+KeyRows format_keys() {
   return {
       with_default({.path = "training.whole_tensor_shards",
                     .help = "Optimizer shards are whole tensors, as layer-wise Muon needs them.",
@@ -278,21 +265,25 @@ std::vector<SectionKey<Training>> format_keys() {
                     .help = "The experts of one GPU run as one grouped matrix multiplication.",
                     .example = "true"},
                    &Training::grouped_experts),
-      graphs_key(),
+      bind({.path = "training.cuda_graphs",
+            .help = "What is launched as captured CUDA graphs: parts of layers, or whole steps "
+                    "(full-iteration). Megatron-Core's --cuda-graph-impl and --cuda-graph-scope.",
+            .example = "[attention, moe-router]"},
+           &Training::cuda_graphs),
       kernels_key(),
   };
 }
 
-std::vector<SectionKey<Training>> sample_keys() {
+KeyRows sample_keys() {
   const auto number = [](const char* path, const char* help, double least,
                          double Samples::*member) {
-    return left_out({.path = path,
-                     .help = help,
-                     .example = "512",
-                     .min = least,
-                     .max = 1e8,
-                     .above_min = least == 0.0},
-                    &Training::samples, member);
+    return bind({.path = path,
+                 .help = help,
+                 .example = "512",
+                 .min = least,
+                 .max = 1e8,
+                 .above_min = least == 0.0},
+                &Training::samples, member);
   };
   return {
       {{.path = "training.samples",
@@ -308,41 +299,41 @@ std::vector<SectionKey<Training>> sample_keys() {
       number("training.samples.mean", "Tokens of a sample on average (log-normal).", 1,
              &Samples::mean),
       number("training.samples.deviation", "Standard deviation of that.", 0, &Samples::deviation),
-      left_out({.path = "training.samples.lengths",
-                .help = "Equally likely lengths in tokens, in place of mean and deviation: deciles "
-                        "of a data set, or a draw from it.",
-                .example = "[180, 350, 620, 1400]",
-                .min = 1,
-                .max = 100000000},
-               &Training::samples, &Samples::lengths),
+      bind({.path = "training.samples.lengths",
+            .help = "Equally likely lengths in tokens, in place of mean and deviation: deciles "
+                    "of a data set, or a draw from it.",
+            .example = "[180, 350, 620, 1400]",
+            .min = 1,
+            .max = 100000000},
+           &Training::samples, &Samples::lengths),
   };
 }
 
-std::vector<SectionKey<Training>> stated_image_keys() {
+KeyRows stated_image_keys() {
   return {
       {{.path = "training.images",
         .kind = FieldKind::group,
         .help = "Images in the sequences; left out, text alone, and a vision tower of the model is "
                 "neither held nor computed."}},
-      left_out({.path = "training.images.per_sequence",
-                .help = "Images of a sequence on average. Their tokens are among the "
-                        "training.sequence tokens.",
-                .example = "4",
-                .min = 0,
-                .max = 1000000,
-                .above_min = true},
-               &Training::images, &Images::per_sequence),
-      left_out({.path = "training.images.tokens",
-                .help = "Tokens of the language model for one image: its patches over "
-                        "vision.merge squared; left out, vision.tokens of the model.",
-                .example = "256",
-                .min = 1,
-                .max = 1000000},
-               &Training::images, &Images::tokens),
+      bind({.path = "training.images.per_sequence",
+            .help = "Images of a sequence on average. Their tokens are among the "
+                    "training.sequence tokens.",
+            .example = "4",
+            .min = 0,
+            .max = 1000000,
+            .above_min = true},
+           &Training::images, &Images::per_sequence),
+      bind({.path = "training.images.tokens",
+            .help = "Tokens of the language model for one image: its patches over "
+                    "vision.merge squared; left out, vision.tokens of the model.",
+            .example = "256",
+            .min = 1,
+            .max = 1000000},
+           &Training::images, &Images::tokens),
   };
 }
 
-std::vector<SectionKey<Training>> extra_layer_keys() {
+KeyRows extra_layer_keys() {
   const auto dropout = [](const char* path, const char* help, double Training::*member) {
     return with_default({.path = path, .help = help, .example = "0.1", .min = 0, .max = 1}, member);
   };
@@ -367,10 +358,11 @@ std::vector<SectionKey<Training>> extra_layer_keys() {
 
 }  // namespace
 
-const SectionTable<Training>& training_keys() {
-  static const SectionTable<Training> table(section::joined<Training>(
-      {batch_keys(), update_keys(), state_keys(), expert_keys(), format_keys(), sample_keys(),
-       stated_image_keys(), extra_layer_keys()}));
+const BoundTable<Training>& training_keys() {
+  static const BoundTable<Training> table(
+      "training",
+      joined_rows({batch_keys(), update_keys(), state_keys(), expert_keys(), format_keys(),
+                   sample_keys(), stated_image_keys(), extra_layer_keys()}));
   return table;
 }
 

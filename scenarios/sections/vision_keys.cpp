@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sections/vision_keys.hpp"
 
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include "scenarios/sections/model_keys.hpp"
@@ -10,42 +8,42 @@
 namespace foretrain {
 namespace {
 
-using VisionKeys = std::vector<Bound<LlmShape>>;
+using keys::bind;
+using keys::unbound;
 
 constexpr double most_layers = 1e4;
 
-Bound<LlmShape> size_of_tower(const char* path, const char* help, const char* example,
-                              int VisionShape::*member, double most = largest_width) {
-  return bind_optional(
+KeyRow size_of_tower(const char* path, const char* help, const char* example,
+                     int VisionShape::*member, double most = largest_width) {
+  return bind(
       {.path = path, .help = help, .example = example, .required = true, .min = 1, .max = most},
-      &LlmShape::vision, member, "vision");
+      &LlmShape::vision, member);
 }
 
-Bound<LlmShape> number_or(const char* path, const char* help, const char* example,
-                          int VisionShape::*member) {
+KeyRow number_or(const char* path, const char* help, const char* example,
+                 int VisionShape::*member) {
   const int usual = VisionShape{}.*member;
-  return bind_optional({.path = path,
-                        .help = help,
-                        .example = example,
-                        .default_text = std::to_string(usual),
-                        .min = usual,
-                        .max = largest_width},
-                       &LlmShape::vision, member, "vision");
+  return bind({.path = path,
+               .help = help,
+               .example = example,
+               .default_text = std::to_string(usual),
+               .min = usual,
+               .max = largest_width},
+              &LlmShape::vision, member);
 }
 
-Bound<LlmShape> tower_flag(const char* path, const char* help, bool VisionShape::*member) {
-  return bind_optional({.path = path, .help = help, .example = "true", .default_text = "false"},
-                       &LlmShape::vision, member, "vision");
+KeyRow tower_flag(const char* path, const char* help, bool VisionShape::*member) {
+  return bind({.path = path, .help = help, .example = "true", .default_text = "false"},
+              &LlmShape::vision, member);
 }
 
-VisionKeys tower_layer_keys() {
+KeyRows tower_layer_keys() {
   return {
-      unbound<LlmShape>(
-          {.path = "vision",
-           .kind = FieldKind::group,
-           .help = "A vision tower with its projectors, held and computed where "
-                   "training.images states images; its parameters are not among those of the "
-                   "language model."}),
+      unbound({.path = "vision",
+               .kind = FieldKind::group,
+               .help = "A vision tower with its projectors, held and computed where "
+                       "training.images states images; its parameters are not among those of the "
+                       "language model."}),
       size_of_tower("vision.layers", "Its layers.", "27", &VisionShape::layers, most_layers),
       size_of_tower("vision.hidden", "Their width.", "1152", &VisionShape::hidden),
       size_of_tower("vision.heads", "Query heads.", "16", &VisionShape::heads, most_layers),
@@ -57,18 +55,18 @@ VisionKeys tower_layer_keys() {
       tower_flag("vision.mlp_gated", "Those have three matrices instead of two.",
                  &VisionShape::mlp_gated),
       tower_flag("vision.bias", "Biases on the linear layers of its layers.", &VisionShape::bias),
-      bind_optional({.path = "vision.norm",
-                     .help = "Kind of its norms; a layernorm has a bias.",
-                     .example = "rmsnorm",
-                     .default_text = "layernorm"},
-                    &LlmShape::vision, &VisionShape::norm, "vision"),
-      bind_optional({.path = "vision.norms_per_layer",
-                     .help = "Norms of one layer.",
-                     .example = "4",
-                     .default_text = "2",
-                     .min = 0,
-                     .max = 8},
-                    &LlmShape::vision, &VisionShape::norms_per_layer, "vision"),
+      bind({.path = "vision.norm",
+            .help = "Kind of its norms; a layernorm has a bias.",
+            .example = "rmsnorm",
+            .default_text = "layernorm"},
+           &LlmShape::vision, &VisionShape::norm),
+      bind({.path = "vision.norms_per_layer",
+            .help = "Norms of one layer.",
+            .example = "4",
+            .default_text = "2",
+            .min = 0,
+            .max = 8},
+           &LlmShape::vision, &VisionShape::norms_per_layer),
       tower_flag("vision.qk_norm", "RMSNorm on queries and keys of each head (Gemma 4).",
                  &VisionShape::qk_norm),
       tower_flag("vision.first_norm", "A norm before its first layer (Pixtral).",
@@ -85,7 +83,7 @@ VisionKeys tower_layer_keys() {
   };
 }
 
-VisionKeys image_keys() {
+KeyRows image_keys() {
   return {
       size_of_tower("vision.patch", "Pixels on a side of a patch.", "14", &VisionShape::patch),
       number_or("vision.channels", "Colours of a pixel.", "3", &VisionShape::channels),
@@ -100,18 +98,18 @@ VisionKeys image_keys() {
   };
 }
 
-VisionKeys projector_keys() {
+KeyRows projector_keys() {
   return {
       number_or("vision.merge", "Patches on a side that become one token.", "2",
                 &VisionShape::merge),
       tower_flag("vision.pooled",
                  "The projector reads their mean (Gemma); left out, one after another.",
                  &VisionShape::pooled),
-      bind_optional({.path = "vision.projector_norm",
-                     .help = "Norm of patches before the projector.",
-                     .example = "rmsnorm",
-                     .default_text = "none"},
-                    &LlmShape::vision, &VisionShape::projector_norm, "vision"),
+      bind({.path = "vision.projector_norm",
+            .help = "Norm of patches before the projector.",
+            .example = "rmsnorm",
+            .default_text = "none"},
+           &LlmShape::vision, &VisionShape::projector_norm),
       number_or("vision.merger_hidden",
                 "Width of a linear layer before the projector (Pixtral's patch merger); 0: none.",
                 "1024", &VisionShape::merger_hidden),
@@ -127,9 +125,7 @@ VisionKeys projector_keys() {
 
 }  // namespace
 
-std::vector<Bound<LlmShape>> vision_keys() {
-  return joined_keys<LlmShape>({tower_layer_keys(), image_keys(), projector_keys()});
-}
+KeyRows vision_keys() { return joined_rows({tower_layer_keys(), image_keys(), projector_keys()}); }
 
 void check_vision(const VisionShape& vision, const FieldValues& values, Diagnostics& diagnostics) {
   const auto fault = [&](bool wrong, const char* key, std::string why) {
@@ -145,51 +141,6 @@ void check_vision(const VisionShape& vision, const FieldValues& values, Diagnost
         "has no effect without vision.window; leave it out");
   fault(vision.full_attention_every == 1, "vision.full_attention_every",
         "with 1 every layer sees all patches; leave it and vision.window out");
-}
-
-std::string vision_text(const VisionShape& vision) {
-  std::string text;
-  const auto add = [&text](std::string_view key, const std::string& value) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, value);
-  };
-  const VisionShape usual;
-  const auto number = [&](std::string_view key, int VisionShape::*member) {
-    if (vision.*member != usual.*member) add(key, std::to_string(vision.*member));
-  };
-  const auto flag = [&](std::string_view key, bool VisionShape::*member) {
-    if (vision.*member) add(key, "true");
-  };
-  number("layers", &VisionShape::layers);
-  number("hidden", &VisionShape::hidden);
-  number("heads", &VisionShape::heads);
-  number("kv_heads", &VisionShape::kv_heads);
-  number("head_dim", &VisionShape::head_dim);
-  number("mlp_hidden", &VisionShape::mlp_hidden);
-  flag("mlp_gated", &VisionShape::mlp_gated);
-  flag("bias", &VisionShape::bias);
-  if (vision.norm != usual.norm) add("norm", std::string(name_of(vision.norm)));
-  number("norms_per_layer", &VisionShape::norms_per_layer);
-  flag("qk_norm", &VisionShape::qk_norm);
-  flag("first_norm", &VisionShape::first_norm);
-  flag("final_norm", &VisionShape::final_norm);
-  flag("rotary", &VisionShape::rotary);
-  number("window", &VisionShape::window);
-  number("full_attention_every", &VisionShape::full_attention_every);
-  number("patch", &VisionShape::patch);
-  number("channels", &VisionShape::channels);
-  number("frames", &VisionShape::frames);
-  flag("patch_bias", &VisionShape::patch_bias);
-  number("positions", &VisionShape::positions);
-  number("tokens", &VisionShape::tokens);
-  number("merge", &VisionShape::merge);
-  flag("pooled", &VisionShape::pooled);
-  if (vision.projector_norm != usual.projector_norm)
-    add("projector_norm", std::string(name_of(vision.projector_norm)));
-  number("merger_hidden", &VisionShape::merger_hidden);
-  number("projector_hidden", &VisionShape::projector_hidden);
-  flag("projector_bias", &VisionShape::projector_bias);
-  number("inner_projectors", &VisionShape::inner_projectors);
-  return "vision: {" + text + "}\n";
 }
 
 }  // namespace foretrain

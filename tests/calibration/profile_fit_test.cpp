@@ -234,7 +234,7 @@ TEST_CASE("profile text: what is missing is added to its map, before the deviati
 
 TEST_CASE("profile text: what a file says stands over its relative, but keys that are its own",
           "[calibration][fit]") {
-  const FieldTable& table = stack_fields();
+  const FieldTable& table = stack_table().fields();
   const SaidValues relative = said_values(
       "name: base\nprovenance: {error: 0.1}\nband_low: 0.9\ntimes:\n  head: 1.5\n"
       "  jitter: 0.2\ndeviations:\n  times.head: 0.1\n  times.jitter: 0.3\n",

@@ -158,7 +158,7 @@ TEST_CASE("a deviation goes with its value", "[scenarios][catalog][like]") {
   CatalogContext context{{folder.path()}, {}, diagnostics, files, values};
   const auto file = find_requested(CatalogKind::stacks, {"mine", "stack", {}}, context);
   REQUIRE(file.has_value());
-  const auto read = read_catalog_file(*file, stack_fields(), context, nullptr);
+  const auto read = read_catalog_file(*file, stack_table().fields(), context, nullptr);
   REQUIRE(read.has_value());
   const YamlNode& deviations = read->at("deviations").node;
   CHECK(deviations.find("times.elementwise") == nullptr);  // of a value that mine replaces

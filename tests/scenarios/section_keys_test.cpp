@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/fields/section_keys.hpp"
+#include "scenarios/fields/key_rows.hpp"
 
 #include <memory>
 
@@ -13,8 +13,8 @@ namespace {
 
 /// What the reader makes of a section's text, as the text of that.
 template <class T>
-std::string read_back(const SectionTable<T>& section, const std::string& text) {
-  const FieldTable table("A section", section.fields());
+std::string read_back(const BoundTable<T>& section, const std::string& text) {
+  const FieldTable& table = section.fields();
   Diagnostics diagnostics;
   const auto root = parse_yaml(text, "section.yaml", YamlLimits{}, diagnostics);
   diagnostics.throw_if_any();
@@ -25,9 +25,8 @@ std::string read_back(const SectionTable<T>& section, const std::string& text) {
 
 /// Every key of the section that is not a group stands in the text.
 template <class T>
-void check_says_all(const SectionTable<T>& section, const std::string& text,
-                    const std::string& but) {
-  for (const Field& field : section.fields()) {
+void check_says_all(const BoundTable<T>& section, const std::string& text, const std::string& but) {
+  for (const Field& field : section.fields().fields()) {
     CAPTURE(field.path);
     if (field.path != but)
       CHECK(text.find(std::string(leaf_name(field.path)) + ":") != std::string::npos);
@@ -246,10 +245,9 @@ TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios]
 }
 
 TEST_CASE("a documented default of a section is that of its struct", "[scenarios][fields]") {
-  const auto documented = [](const std::vector<Field>& fields, const std::string& path) {
-    for (const Field& field : fields)
-      if (field.path == path) return field.default_text;
-    return std::string("no such key");
+  const auto documented = [](const FieldTable& table, const std::string& path) {
+    const Field* const field = table.find(path);
+    return field == nullptr ? std::string("no such key") : field->default_text;
   };
   CHECK(documented(parallel_keys().fields(), "parallel.schedule") == name_of(default_schedule));
   CHECK(documented(parallel_keys().fields(), "parallel.microbatch_group").empty());

@@ -7,7 +7,7 @@
 
 #include "scenarios/fields/field_table.hpp"
 
-namespace foretrain::section {
+namespace foretrain::keys {
 
 /// A whole number of something.
 [[nodiscard]] inline Field count_of(std::string path, std::string help, std::string example,
@@ -31,4 +31,4 @@ namespace foretrain::section {
           .above_min = above_zero};
 }
 
-}  // namespace foretrain::section
+}  // namespace foretrain::keys
