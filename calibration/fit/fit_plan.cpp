@@ -9,7 +9,6 @@
 #include <set>
 
 #include "models/base/contains.hpp"
-#include "scenarios/catalog/catalog_profiles.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -85,14 +84,6 @@ std::vector<Field> plan_keys() {
       texts("parts[].contains", "Any of these in a record's id.", "[aa-13b-]"),
   };
   return fields;
-}
-
-/// What the format of the profile's file allows.
-double largest(ProfileLayer layer, const std::string& key) {
-  const FieldTable& table = layer == ProfileLayer::stack  ? stack_table().fields()
-                            : layer == ProfileLayer::site ? site_table().fields()
-                                                          : device_profile_table().fields();
-  return table.find(key)->max.value_or(1e18);
 }
 
 class PlanReader {
@@ -171,7 +162,7 @@ class PlanReader {
     constant.width = values_.number(at + ".width");
     if (values_.has(at + ".from")) constant.from = values_.text(at + ".from");
     constant.low = 1e-15;
-    constant.high = largest(layer, key);
+    constant.high = std::min(most_of(layer, key), 1e18);
     if (values_.has(at + ".prior")) constant.prior = value(at + ".prior", layer, key);
     if (values_.has(at + ".min")) constant.low = value(at + ".min", layer, key);
     if (values_.has(at + ".max")) constant.high = value(at + ".max", layer, key);

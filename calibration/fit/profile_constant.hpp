@@ -9,6 +9,7 @@
 #include "calibration/records/run_catalog.hpp"
 #include "models/base/names.hpp"
 #include "models/inputs/job.hpp"
+#include "scenarios/fields/key_values.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -32,25 +33,15 @@ struct ProfileRef {
 /// A constant of a profile in base units, to read and to set.
 class ConstantRef {
  public:
-  template <class Value>
-  explicit ConstantRef(Value& value)
-      : target_{&value},
-        get_{[](const void* at) { return base_units(*static_cast<const Value*>(at)); }},
-        set_{[](void* at, double number) { *static_cast<Value*>(at) = Value{number}; }} {}
+  /// @pre a value of the type of `ops`, which is a number
+  ConstantRef(void* value, const ValueOps& ops) : value_{value}, ops_{&ops} {}
 
-  [[nodiscard]] double get() const { return get_(target_); }
-  void set(double value) const { set_(target_, value); }
+  [[nodiscard]] double get() const { return ops_->number(value_); }
+  void set(double value) const { ops_->set_number(value_, value); }
 
  private:
-  static double base_units(double value) { return value; }
-  template <class Unit>
-  static double base_units(Unit value) {
-    return value.value();
-  }
-
-  void* target_;
-  double (*get_)(const void*);
-  void (*set_)(void*, double);
+  void* value_;
+  const ValueOps* ops_;
 };
 
 /// Constants that a fit may move, by their key in the profile's file, e.g. "times.elementwise".
