@@ -17,13 +17,10 @@
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/record_networks.hpp"
 #include "models/base/contains.hpp"
-#include "models/base/require.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {
 namespace {
-
-using collective_slots::FabricSlot;
-using collective_slots::LineSlot;
 
 constexpr int sweep_digits = 3;
 constexpr double small_weight = 0.6;  // below 1 MiB: tools differ there by more than libraries do
@@ -109,19 +106,17 @@ std::vector<FitRecord> points_of(const std::vector<SweepFact>& facts) {
 }
 
 /// What a fit gives for the constant of a slot.
-template <class Slot>
-FittedValue value_of(const std::string& profile, const Slot& slot, const SweepFit& fit,
+FittedValue value_of(const std::string& profile, const FitSlot& slot, const SweepFit& fit,
                      std::size_t i) {
   const double value = fit.fitted.values[i];
-  const double unit = slot.time ? us.value() : 1.0;
   FittedValue made{profile,
                    slot.key,
-                   value * unit,
-                   fmt::format("{:g}{}", value, slot.time ? " us" : ""),
+                   value * slot.scale,
+                   fmt::format("{:g}{}", value, slot.unit),
                    fit.fitted.deviations[i],
                    fit.fitted.at_bound[i],
                    evidence_of(fit.fitted.said[i], fit.points)};
-  made.evidence.prior = slot.constant.start * unit;
+  made.evidence.prior = slot.constant.start * slot.scale;
   made.evidence.width = slot.constant.width;
   return made;
 }
@@ -140,21 +135,13 @@ class FamilyFit {
     const bool hopper = profile_.protocols.in_switch.share > 0.0;
     const ProtocolLines known = profile_.protocols.gather;
     profile_.protocols = {};
-    std::vector<LineSlot> gather;
-    collective_slots::add_lines("gather", &CollectiveProtocols::gather,
-                                &CollectiveProtocols::gather_own, gather);
-    const bool measured = fit("all-gather, reduce-scatter", gather,
+    const bool measured = fit("all-gather, reduce-scatter", collective_slots::line_slots("gather"),
                               {CollectiveOp::all_gather, CollectiveOp::reduce_scatter});
-    std::vector<LineSlot> reduce;
-    collective_slots::add_lines("all_reduce", &CollectiveProtocols::all_reduce,
-                                &CollectiveProtocols::all_reduce_own, reduce);
+    std::vector<FitSlot> reduce = collective_slots::line_slots("all_reduce");
     collective_slots::expect_like(measured ? profile_.protocols.gather : known, reduce);
     if (hopper) collective_slots::add_switch(reduce);
     fit("all-reduce", reduce, {CollectiveOp::all_reduce});
-    std::vector<LineSlot> exchange;
-    collective_slots::add_lines("exchange", &CollectiveProtocols::exchange,
-                                &CollectiveProtocols::exchange_own, exchange);
-    fit("all-to-all", exchange, {CollectiveOp::all_to_all});
+    fit("all-to-all", collective_slots::line_slots("exchange"), {CollectiveOp::all_to_all});
   }
 
  private:
@@ -168,20 +155,18 @@ class FamilyFit {
   }
 
   /// From the facts of one group of operations. @return false for too few, which are not fitted
-  bool fit(const std::string& what, const std::vector<LineSlot>& slots,
+  bool fit(const std::string& what, const std::vector<FitSlot>& slots,
            const std::set<CollectiveOp>& operations) {
     const std::vector<SweepFact> facts = facts_of(operations);
     if (facts.size() < family_.fewest) return false;
-    std::vector<NumericConstant> constants;
-    for (const LineSlot& slot : slots) constants.push_back(slot.constant);
     const auto residuals = [&](const std::vector<double>& values) {
-      for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile_.protocols, values[i]);
+      for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile_, values[i]);
       std::vector<double> errors;
       for (const SweepFact& fact : facts) errors.push_back(log_error(fact, profile_));
       return errors;
     };
     const SweepFit lines{
-        numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
+        numeric_fit(constants_of(slots), residuals, weights_of(facts), {.digits = sweep_digits}),
         points_of(facts)};
     fit_.residuals.push_back({family_.parts.front() + " " + what,
                               fit_errors(residuals(lines.fitted.values)), lines.fitted.converged});
@@ -190,7 +175,7 @@ class FamilyFit {
   }
 
   /// The constant of every part, those after the first as copies.
-  void add(const LineSlot& slot, const SweepFit& lines, std::size_t i) {
+  void add(const FitSlot& slot, const SweepFit& lines, std::size_t i) {
     ConstantNames parts = family_.parts;
     if (!has_part(slot.key, "in_switch"))
       parts.insert(parts.end(), family_.without_switch.begin(), family_.without_switch.end());
@@ -218,22 +203,20 @@ void fit_fabric(const FabricPreset& preset, std::vector<SweepFact> facts, const 
                         catalog.device_profiles.at(fact.collective.cluster.host.device.name)
                                 .protocols.in_switch.share > 0.0);
   }
-  const std::vector<FabricSlot> slots = collective_slots::fabric_slots(preset);
-  std::vector<NumericConstant> constants;
-  for (const FabricSlot& slot : slots) constants.push_back(slot.constant);
-  FabricProtocols protocols;
+  const std::vector<FitSlot> slots = collective_slots::fabric_slots(preset);
+  FabricPreset moved;
   const auto residuals = [&](const std::vector<double>& values) {
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(protocols, values[i]);
+    for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(moved, values[i]);
     std::vector<double> errors;
     for (SweepFact& fact : facts) {
-      fact.collective.cluster.network.protocols = protocols;
+      fact.collective.cluster.network.protocols = moved.protocols;
       errors.push_back(
           log_error(fact, catalog.device_profiles.at(fact.collective.cluster.host.device.name)));
     }
     return errors;
   };
   const SweepFit lines{
-      numeric_fit(constants, residuals, weights_of(facts), {.digits = sweep_digits}),
+      numeric_fit(constants_of(slots), residuals, weights_of(facts), {.digits = sweep_digits}),
       points_of(facts)};
   std::string what = preset.name;
   if (!exchanges) what += ", no all-to-all measured";
@@ -263,28 +246,10 @@ CollectiveFit fit_facts(const std::vector<SweepFact>& facts, const RunCatalog& c
   return fit;
 }
 
-/// Sets the constant of that key; a key that no fit gives is the caller's mistake.
-void set_line(const FittedValue& value, CollectiveProtocols& protocols) {
-  std::vector<LineSlot> slots;
-  collective_slots::add_lines("gather", &CollectiveProtocols::gather,
-                              &CollectiveProtocols::gather_own, slots);
-  collective_slots::add_lines("all_reduce", &CollectiveProtocols::all_reduce,
-                              &CollectiveProtocols::all_reduce_own, slots);
-  collective_slots::add_lines("exchange", &CollectiveProtocols::exchange,
-                              &CollectiveProtocols::exchange_own, slots);
-  collective_slots::add_switch(slots);
-  for (const LineSlot& slot : slots)
-    if (slot.key == value.key)
-      return slot.set(protocols, slot.time ? value.value / us.value() : value.value);
-  FORETRAIN_REQUIRE(false);
-}
-
-void set_fabric(const FittedValue& value, FabricPreset& preset) {
-  if (!preset.protocols) preset.protocols.emplace();
-  for (const FabricSlot& slot : collective_slots::fabric_slots(preset))
-    if (slot.key == value.key)
-      return slot.set(*preset.protocols, slot.time ? value.value / us.value() : value.value);
-  FORETRAIN_REQUIRE(false);
+/// Sets the constant of that key; a key that the file has not is the caller's mistake.
+template <class Profile>
+void set_value(const FittedValue& value, const RowTable& table, Profile& profile) {
+  fit_slot(table, value.key, {}).set(profile, value.value);
 }
 
 /// What a sweep shares constants with: its links within a host, or its fabric.
@@ -328,9 +293,9 @@ RunCatalog with_collectives(RunCatalog catalog, const std::vector<FittedValue>& 
     const auto slash = value.profile.find('/');
     const std::string name = value.profile.substr(slash + 1);
     if (value.profile.starts_with("device/"))
-      set_line(value, catalog.device_profiles.at(name).protocols);
+      set_value(value, device_profile_table(), catalog.device_profiles.at(name));
     else
-      set_fabric(value, catalog.fabrics.at(name));
+      set_value(value, fabric_table(), catalog.fabrics.at(name));
   }
   return catalog;
 }

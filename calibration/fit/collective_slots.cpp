@@ -5,41 +5,41 @@
 
 #include <array>
 
-namespace foretrain::collective_slots {
+#include "scenarios/catalog/catalog_profiles.hpp"
 
-void add_lines(const char* name, ProtocolLines CollectiveProtocols::*lines,
-               double CollectiveProtocols::*own, std::vector<LineSlot>& slots) {
+namespace foretrain::collective_slots {
+namespace {
+
+FitSlot line_time(const std::string& key, const NumericConstant& constant) {
+  return fit_slot(device_profile_table(), "protocols." + key, constant, " us", us.value());
+}
+
+FitSlot line_share(const std::string& key, const NumericConstant& constant) {
+  return fit_slot(device_profile_table(), "protocols." + key, constant);
+}
+
+FitSlot fabric_time(const std::string& key, const NumericConstant& constant) {
+  return fit_slot(fabric_table(), "protocols." + key, constant, " us", us.value());
+}
+
+}  // namespace
+
+std::vector<FitSlot> line_slots(const char* name) {
   // LL trades bandwidth for latency, Simple the other way round (NCCL's tuning tables).
   constexpr std::array<std::array<double, 3>, protocol_count> usual{
       {{5.0, 0.9, 0.02}, {6.0, 0.9, 0.3}, {20.0, 1.0, 0.75}}};
+  std::vector<FitSlot> slots;
   for (std::size_t i = 0; i < protocol_count; ++i) {
-    const std::string at =
-        fmt::format("protocols.{}.{}.", name, EnumNames<Protocol>::names[i].second);
-    slots.push_back({at + "base",
-                     true,
-                     {usual[i][0], 0.7, 0.5, 200.0},
-                     [lines, i](CollectiveProtocols& all, double value) {
-                       (all.*lines)[i].base = value * us;
-                     }});
-    slots.push_back({at + "step",
-                     true,
-                     {usual[i][1], 0.7, 0.02, 20.0},
-                     [lines, i](CollectiveProtocols& all, double value) {
-                       (all.*lines)[i].step = value * us;
-                     }});
-    slots.push_back(
-        {at + "share",
-         false,
-         {usual[i][2], 0.5, 0.002, 1.0},
-         [lines, i](CollectiveProtocols& all, double value) { (all.*lines)[i].share = value; }});
+    const std::string at = fmt::format("{}.{}.", name, EnumNames<Protocol>::names[i].second);
+    slots.push_back(line_time(at + "base", {usual[i][0], 0.7, 0.5, 200.0}));
+    slots.push_back(line_time(at + "step", {usual[i][1], 0.7, 0.02, 20.0}));
+    slots.push_back(line_share(at + "share", {usual[i][2], 0.5, 0.002, 1.0}));
   }
-  slots.push_back({fmt::format("protocols.{}_own", name),
-                   false,
-                   {0.5, 0.4, 0.02, 1.5},
-                   [own](CollectiveProtocols& all, double value) { all.*own = value; }});
+  slots.push_back(line_share(fmt::format("{}_own", name), {0.5, 0.4, 0.02, 1.5}));
+  return slots;
 }
 
-void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
+void expect_like(const ProtocolLines& lines, std::vector<FitSlot>& slots) {
   for (std::size_t i = 0; i < protocol_count; ++i) {
     if (lines[i].share <= 0.0) continue;  // not known
     slots[3 * i].constant.start = lines[i].base.in(us);
@@ -48,50 +48,26 @@ void expect_like(const ProtocolLines& lines, std::vector<LineSlot>& slots) {
   }
 }
 
-void add_switch(std::vector<LineSlot>& slots) {
-  slots.push_back(
-      {"protocols.in_switch.base",
-       true,
-       {20.0, 0.5, 2.0, 300.0},
-       [](CollectiveProtocols& all, double value) { all.in_switch.base = value * us; }});
-  slots.push_back(
-      {"protocols.in_switch.step",
-       true,
-       {5.0, 0.7, 0.02, 50.0},
-       [](CollectiveProtocols& all, double value) { all.in_switch.step = value * us; }});
-  slots.push_back({"protocols.in_switch.share",
-                   false,
-                   {1.0, 0.2, 0.3, 1.3},
-                   [](CollectiveProtocols& all, double value) { all.in_switch.share = value; }});
+void add_switch(std::vector<FitSlot>& slots) {
+  slots.push_back(line_time("in_switch.base", {20.0, 0.5, 2.0, 300.0}));
+  slots.push_back(line_time("in_switch.step", {5.0, 0.7, 0.02, 50.0}));
+  slots.push_back(line_share("in_switch.share", {1.0, 0.2, 0.3, 1.3}));
 }
 
-std::vector<FabricSlot> fabric_slots(const FabricPreset& preset) {
+std::vector<FitSlot> fabric_slots(const FabricPreset& preset) {
   constexpr std::array<double, protocol_count> hops{5.2, 20.2, 31.2};
   constexpr std::array<double, protocol_count> shares{0.25, 0.44, 1.0};
   constexpr std::array<double, protocol_count> widths{0.5, 0.5, 0.15};
-  std::vector<FabricSlot> slots;
+  std::vector<FitSlot> slots;
   for (std::size_t i = 0; i < protocol_count; ++i) {
-    const std::string at = fmt::format("protocols.{}.", EnumNames<Protocol>::names[i].second);
+    const std::string name(EnumNames<Protocol>::names[i].second);
     slots.push_back(
-        {at + "hop",
-         true,
-         {hops[i] + preset.step_latency.in(us), 0.7, 1.0, 3000.0},
-         [i](FabricProtocols& all, double value) { all.crossing[i].hop = value * us; }});
-    slots.push_back(
-        {at + "share",
-         false,
-         {shares[i], widths[i], 0.02, 2.0},
-         [i](FabricProtocols& all, double value) { all.crossing[i].nic_share = value; }});
+        fabric_time(name + ".hop", {hops[i] + preset.step_latency.in(us), 0.7, 1.0, 3000.0}));
+    slots.push_back(fit_slot(fabric_table(), "protocols." + name + ".share",
+                             {shares[i], widths[i], 0.02, 2.0}));
   }
-  slots.push_back({"protocols.exchange_post",
-                   true,
-                   {0.3, 1.5, 0.01, 30.0},
-                   [](FabricProtocols& all, double value) { all.exchange_post = value * us; }});
-  slots.push_back(
-      {"protocols.in_switch_tree",
-       true,
-       {75.0, 0.6, 10.0, 1500.0},
-       [](FabricProtocols& all, double value) { all.in_switch_tree_base = value * us; }});
+  slots.push_back(fabric_time("exchange_post", {0.3, 1.5, 0.01, 30.0}));
+  slots.push_back(fabric_time("in_switch_tree", {75.0, 0.6, 10.0, 1500.0}));
   return slots;
 }
 

@@ -11,69 +11,60 @@
 #include <string_view>
 #include <utility>
 
-#include "calibration/fit/internal/numeric_fit.hpp"
+#include "calibration/fit/internal/fit_slot.hpp"
 #include "calibration/records/record_check.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Where a constant goes, its prior, and how far one engine's may be from all others'.
+/// A constant, and how far one engine's may be from all others'.
 struct EngineSlot {
-  const char* key;
-  Seconds EngineTimes::*time = nullptr;  ///< in microseconds
-  double EngineTimes::*share = nullptr;
-  NumericConstant prior;
+  std::string key;  ///< below `times` of an engine's file
+  FitSlot at;
   double spread = 0.0;  ///< standard deviation of ln(engine's / all engines')
-
-  void set(EngineTimes& times, double value) const {
-    if (time != nullptr) times.*time = microseconds(value);
-    if (share != nullptr) times.*share = value;
-  }
-  [[nodiscard]] std::string text(double value) const {
-    return fmt::format("{:.6g}", value) + (time != nullptr ? " us" : "");
-  }
 };
 
-EngineSlot time_slot(const char* key, Seconds EngineTimes::*member, double start, double width,
-                     double spread) {
-  return {key, member, nullptr, {start, width, start / 50.0, start * 50.0}, spread};
+EngineSlot time_slot(const std::string& key, double start, double width, double spread) {
+  return {key,
+          fit_slot(engine_table(), "times." + key, {start, width, start / 50.0, start * 50.0},
+                   " us", us.value()),
+          spread};
 }
 
-EngineSlot share_slot(const char* key, double EngineTimes::*member, NumericConstant prior,
-                      double spread) {
-  return {key, nullptr, member, prior, spread};
+EngineSlot share_slot(const std::string& key, const NumericConstant& prior, double spread) {
+  return {key, fit_slot(engine_table(), "times." + key, prior), spread};
 }
 
 /// Priors: what the devices' own profiles and published kernels suggest; models/serving/README.md.
 /// Kernels are much the same in all engines (libraries are shared), what the host does is not.
 std::vector<EngineSlot> engine_slots() {
-  using T = EngineTimes;
   constexpr double whole = 0.95;  // no kernel reads faster
   constexpr double low = 0.1;
-  return {time_slot("step", &T::step, 1000.0, 1.0, 0.28),
-          time_slot("per_sequence", &T::per_sequence, 5.0, 1.0, 0.28),
-          time_slot("per_request", &T::per_request, 20000.0, 1.0, 0.4),
-          time_slot("first_kernel", &T::first_kernel, 20.0, 1.0, 0.6),
-          time_slot("kernel", &T::kernel, 2.5, 0.5, 0.08),
-          time_slot("launch", &T::launch, 15.0, 0.7, 0.4),
-          share_slot("memory", &T::memory, {0.8, 0.1, low, whole}, 0.02),
-          share_slot("cache", &T::cache, {0.75, 0.15, low, whole}, 0.04),
-          share_slot("unpacked", &T::unpacked, {0.8, 0.3, low, 1.0}, 0.04),
-          share_slot("compute", &T::compute, {0.8, 0.25, low, 1.2}, 0.08),
-          share_slot("attention", &T::attention, {0.7, 0.4, low, 1.1}, 0.06),
-          share_slot("experts", &T::experts, {0.7, 0.4, low, 1.2}, 0.2),
-          share_slot("fused_experts", &T::fused_experts, {0.7, 0.4, low, 1.2}, 0.2),
-          share_slot("hopper_experts", &T::hopper_experts, {0.5, 0.4, low, 1.2}, 0.2),
-          share_slot("expert_memory", &T::expert_memory, {0.8, 0.08, low, whole}, 0.04),
-          time_slot("expert_start", &T::expert_start, 20.0, 0.7, 0.3),
-          time_slot("fused_expert_start", &T::fused_expert_start, 10.0, 0.7, 0.3),
-          time_slot("quantise", &T::quantise, 3.0, 0.5, 0.12),
-          share_slot("routing", &T::routing, {4.0, 0.3, low, 50.0}, 0.08),
-          time_slot("exchange", &T::exchange, 5.0, 0.5, 0.08),
-          time_slot("dispatch", &T::dispatch, 25.0, 0.3, 0.2),
-          time_slot("dispatch_prompts", &T::dispatch_prompts, 50.0, 0.4, 0.2),
-          share_slot("exchange_share", &T::exchange_share, {0.5, 0.3, low, whole}, 0.12),
-          share_slot("burst", &T::burst, {0.3, 1.0, 0.01, 1.0}, 0.8)};
+  return {time_slot("step", 1000.0, 1.0, 0.28),
+          time_slot("per_sequence", 5.0, 1.0, 0.28),
+          time_slot("per_request", 20000.0, 1.0, 0.4),
+          time_slot("first_kernel", 20.0, 1.0, 0.6),
+          time_slot("kernel", 2.5, 0.5, 0.08),
+          time_slot("launch", 15.0, 0.7, 0.4),
+          share_slot("memory", {0.8, 0.1, low, whole}, 0.02),
+          share_slot("cache", {0.75, 0.15, low, whole}, 0.04),
+          share_slot("unpacked", {0.8, 0.3, low, 1.0}, 0.04),
+          share_slot("compute", {0.8, 0.25, low, 1.2}, 0.08),
+          share_slot("attention", {0.7, 0.4, low, 1.1}, 0.06),
+          share_slot("experts", {0.7, 0.4, low, 1.2}, 0.2),
+          share_slot("fused_experts", {0.7, 0.4, low, 1.2}, 0.2),
+          share_slot("hopper_experts", {0.5, 0.4, low, 1.2}, 0.2),
+          share_slot("expert_memory", {0.8, 0.08, low, whole}, 0.04),
+          time_slot("expert_start", 20.0, 0.7, 0.3),
+          time_slot("fused_expert_start", 10.0, 0.7, 0.3),
+          time_slot("quantise", 3.0, 0.5, 0.12),
+          share_slot("routing", {4.0, 0.3, low, 50.0}, 0.08),
+          time_slot("exchange", 5.0, 0.5, 0.08),
+          time_slot("dispatch", 25.0, 0.3, 0.2),
+          time_slot("dispatch_prompts", 50.0, 0.4, 0.2),
+          share_slot("exchange_share", {0.5, 0.3, low, whole}, 0.12),
+          share_slot("burst", {0.3, 1.0, 0.01, 1.0}, 0.8)};
 }
 
 /// Records that no fit reads, and stay in the figures: their source contradicts itself, or others
@@ -134,9 +125,9 @@ class EngineProblem {
 
  private:
   [[nodiscard]] EngineTimes times_of(const std::vector<double>& values) const {
-    EngineTimes times;
-    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].set(times, values[i]);
-    return times;
+    EngineProfile engine;
+    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].at.set(engine, values[i]);
+    return engine.times;
   }
   void price(std::size_t i, const EngineTimes& times, std::vector<double>& at) const;
   void find_touched();
@@ -166,12 +157,12 @@ std::vector<double> EngineProblem::residuals(const std::vector<double>& values) 
 /// between.
 void EngineProblem::find_touched() {
   std::vector<double> middle;
-  for (const EngineSlot& slot : slots_) middle.push_back(slot.prior.start);
+  for (const EngineSlot& slot : slots_) middle.push_back(slot.at.constant.start);
   const std::vector<double> here = residuals(middle);
   touched_.resize(slots_.size());
   for (std::size_t k = 0; k < slots_.size(); ++k) {
     std::vector<std::vector<double>> ends;
-    for (const double end : {slots_[k].prior.low, slots_[k].prior.high}) {
+    for (const double end : {slots_[k].at.constant.low, slots_[k].at.constant.high}) {
       std::vector<double> values = middle;
       values[k] = end;
       ends.push_back(residuals(values));
@@ -204,7 +195,7 @@ std::vector<double> EngineProblem::weights() const {
 EngineFit fit_one(const std::string& engine, const EngineProblem& problem,
                   const std::vector<EngineSlot>& slots, const EngineFit* near) {
   std::vector<NumericConstant> constants;
-  for (const EngineSlot& slot : slots) constants.push_back(slot.prior);
+  for (const EngineSlot& slot : slots) constants.push_back(slot.at.constant);
   NumericOptions options{.digits = digits,
                          .noise = noise,
                          .starts = starts,
@@ -223,8 +214,9 @@ EngineFit fit_one(const std::string& engine, const EngineProblem& problem,
       problem.weights(), options);
   EngineFit fit{engine, {}, static_cast<int>(problem.measurements()), found.converged};
   for (std::size_t i = 0; i < slots.size(); ++i)
-    fit.constants.push_back({slots[i].key, slots[i].text(found.values[i]), found.values[i],
-                             found.deviations[i], constants[i].start, constants[i].width});
+    fit.constants.push_back(
+        {slots[i].key, fmt::format("{:.6g}{}", found.values[i], slots[i].at.unit), found.values[i],
+         found.deviations[i], constants[i].start, constants[i].width});
   return fit;
 }
 
@@ -238,8 +230,8 @@ const EngineFit* fit_of(const std::vector<EngineFit>& fits, const std::string& e
 std::vector<EngineSlot> slots_around(const EngineFit& all) {
   std::vector<EngineSlot> slots = engine_slots();
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    slots[i].prior.start = all.constants[i].value;
-    slots[i].prior.width = slots[i].spread;
+    slots[i].at.constant.start = all.constants[i].value;
+    slots[i].at.constant.width = slots[i].spread;
   }
   return slots;
 }
@@ -310,10 +302,10 @@ std::vector<EngineFit> fit_engines(const std::vector<EngineCase>& cases, const H
   return fits;
 }
 
-void set_constants(const EngineFit& fit, EngineTimes& times) {
+void set_constants(const EngineFit& fit, EngineProfile& engine) {
   const std::vector<EngineSlot> slots = engine_slots();
   for (std::size_t i = 0; i < fit.constants.size(); ++i)
-    slots[i].set(times, fit.constants[i].value);
+    slots[i].at.set(engine, fit.constants[i].value);
 }
 
 }  // namespace foretrain

@@ -70,6 +70,6 @@ using HidesCase = std::function<bool(const EngineCase&)>;
                                                  const std::vector<EngineFit>& near = {});
 
 /// The constants with these in place of their own.
-void set_constants(const EngineFit& fit, EngineTimes& times);
+void set_constants(const EngineFit& fit, EngineProfile& engine);
 
 }  // namespace foretrain

@@ -21,7 +21,6 @@ namespace {
 constexpr int kernel_digits = 3;
 constexpr double most_rows = 60.0;  // that one table counts for where several are fitted together
 
-using kernel_slots::Slot;
 using KernelNames = std::vector<std::string>;
 
 /// A measured kernel, and the table it stands in.
@@ -63,7 +62,7 @@ class Chip {
 
   template <class Choose>
   void fit(const std::string& what, const std::vector<KernelFact>& all,
-           const std::vector<Slot>& slots, Choose choose) {
+           const std::vector<FitSlot>& slots, Choose choose) {
     std::vector<const KernelFact*> facts;
     std::map<std::string, double> rows;
     for (const KernelFact& fact : all)
@@ -72,10 +71,8 @@ class Chip {
     std::vector<double> weights;
     for (const KernelFact* fact : facts)
       weights.push_back(rows.size() == 1 ? 1.0 : std::min(1.0, most_rows / rows[fact->table]));
-    std::vector<NumericConstant> constants;
-    for (const Slot& slot : slots) constants.push_back(slot.constant);
     const auto residuals = [&](const std::vector<double>& values) {
-      for (std::size_t i = 0; i < slots.size(); ++i) slots[i].set(profile_, fit_.extras, values[i]);
+      for (std::size_t i = 0; i < slots.size(); ++i) set(slots[i], profile_, values[i]);
       std::vector<double> errors;
       for (const KernelFact* fact : facts)
         errors.push_back(
@@ -84,7 +81,8 @@ class Chip {
                      fact->kernel.measured));
       return errors;
     };
-    const NumericFit fitted = numeric_fit(constants, residuals, weights, {.digits = kernel_digits});
+    const NumericFit fitted =
+        numeric_fit(constants_of(slots), residuals, weights, {.digits = kernel_digits});
     const std::vector<double>& values = fitted.values;
     fit_.residuals.push_back(
         {parts_.front() + " " + what, fit_errors(residuals(values)), fitted.converged});
@@ -92,22 +90,23 @@ class Chip {
     for (const KernelFact* fact : facts)
       told.push_back({fact->id, fact->table, fact->kernel.device});
     for (std::size_t i = 0; i < slots.size(); ++i) {
+      const bool extra = kernel_slots::is_extra(slots[i]);
+      const double unit = extra ? 1.0 : slots[i].scale;
       FittedValue value{"",
                         slots[i].key,
-                        values[i] * slots[i].scale,
+                        values[i] * unit,
                         fmt::format("{:g}{}", values[i], slots[i].unit),
                         fitted.deviations[i],
                         fitted.at_bound[i],
                         evidence_of(fitted.said[i], told)};
-      value.evidence.prior = slots[i].constant.start * slots[i].scale;
+      value.evidence.prior = slots[i].constant.start * unit;
       value.evidence.width = slots[i].constant.width;
-      if (slots[i].extra) {
+      if (extra) {
         fit_.extra_values.push_back(value);
         continue;
       }
       add(value);
-      for (const std::string& part : parts_)
-        slots[i].set(fit_.profiles.at(part), fit_.extras, values[i]);
+      for (const std::string& part : parts_) set(slots[i], fit_.profiles.at(part), values[i]);
     }
   }
 
@@ -164,6 +163,13 @@ class Chip {
   }
 
  private:
+  void set(const FitSlot& slot, DeviceProfile& profile, double value) {
+    if (kernel_slots::is_extra(slot))
+      slot.set(fit_.extras, value);
+    else
+      slot.set(profile, value);
+  }
+
   const KernelNames& parts_;
   const RunCatalog& catalog_;
   DeviceProfile profile_;
@@ -203,7 +209,7 @@ class ChipFit {
     bool banded = sixteen;
     for (const Precision precision : quantised_formats) {
       if (!has_products(precision)) continue;
-      std::vector<Slot> slots = kernel_slots::quantised_slots(precision);
+      std::vector<FitSlot> slots = kernel_slots::quantised_slots(precision);
       if (made.insert(precision).second)
         slots = kernel_slots::both(std::move(slots), kernel_slots::quantise_slots(precision));
       chip_.fit(fmt::format("gemm {}", name_of(precision)), facts_, slots, products(precision));
@@ -228,7 +234,7 @@ class ChipFit {
 
   void fit_sixteen_bits() {
     const bool powered = device_.architecture >= Architecture::hopper;
-    const std::vector<Slot> slots = kernel_slots::gemm_slots(Precision::bf16);
+    const std::vector<FitSlot> slots = kernel_slots::gemm_slots(Precision::bf16);
     chip_.fit("gemm bf16", facts_,
               powered ? kernel_slots::both(slots, kernel_slots::power_slots()) : slots,
               products(Precision::bf16));

@@ -66,10 +66,9 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
   constexpr double of_median = 6.0;
   const std::size_t count = group.names.size();
   if (count < std::max(fewest, group.slots.size())) return;
-  std::vector<NumericConstant> constants;
-  for (const MeasuredSlot& slot : group.slots) constants.push_back(slot.constant);
+  const std::vector<NumericConstant> constants = constants_of(group.slots);
   const auto residuals = [&](const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) group.slots[i].set(values[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) group.set(group.slots[i], values[i]);
     return group.log_errors();
   };
   std::vector<double> weights(count, 1.0);
@@ -98,7 +97,7 @@ void fit_group(const MeasuredGroup& group, MeasuredFit& fit) {
       fit.outliers.push_back({group.what + " " + group.names[i], std::exp(errors[i]) - 1.0});
   fit.residuals.push_back({group.what, fit_errors(errors)});
   for (std::size_t i = 0; i < group.slots.size(); ++i) {
-    const MeasuredSlot& slot = group.slots[i];
+    const FitSlot& slot = group.slots[i];
     const double value = fitted.values[i];
     fit.values.push_back({group.profile, slot.key, value * slot.scale,
                           fmt::format("{:g}{}", value, slot.unit), fitted.deviations[i],

@@ -11,6 +11,7 @@
 #include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/imports/log_text.hpp"
 #include "models/base/percentile.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {
 namespace {
@@ -55,10 +56,18 @@ class KernelFitter {
   }
 
  private:
+  static FitSlot number(const std::string& key, const NumericConstant& constant) {
+    return fit_slot(device_profile_table(), key, constant);
+  }
+  static FitSlot time(const std::string& key, const NumericConstant& constant) {
+    return fit_slot(device_profile_table(), key, constant, " us", us.value());
+  }
+
   /// The group of the facts that `choose` takes, without constants yet.
   template <class Choose>
   MeasuredGroup group_of(const std::string& what, Choose choose) {
-    MeasuredGroup group{where_, what, {}, {}, {}};
+    MeasuredGroup group{where_, what, {}, {}, {}, {}};
+    group.set = [this](const FitSlot& slot, double value) { slot.set(profile_, value); };
     std::vector<const Fact*> own;
     for (const Fact& fact : facts_)
       if (choose(fact)) {
@@ -81,9 +90,7 @@ class KernelFitter {
       const auto* const work = std::get_if<StreamCase>(&fact.kernel.work);
       return work != nullptr && work->traffic.value() >= least_bytes;
     });
-    group.slots = {{"memory_efficiency", "", 1.0, {0.85, 0.5, 0.2, 1.0}, [this](double value) {
-                      profile_.memory_efficiency = value;
-                    }}};
+    group.slots = {number("memory_efficiency", {0.85, 0.5, 0.2, 1.0})};
     fit_group(group, fit_);
     add_band("alone.memory_band", "memory");
   }
@@ -102,19 +109,10 @@ class KernelFitter {
       return !cold || fact.mode == "cold";
     });
     const std::string at = "gemm." + name + ".";
-    const auto slot = [&](const char* key, const NumericConstant& constant,
-                          double GemmProfile::*member) {
-      group.slots.push_back({at + key, "", 1.0, constant, [this, precision, member](double value) {
-                               profile_.gemm[precision].*member = value;
-                             }});
-    };
-    slot("efficiency", {0.85, 0.3, 0.1, 1.0}, &GemmProfile::efficiency);
-    slot("ramp_k", {200.0, 0.7, 20.0, 2000.0}, &GemmProfile::ramp_k);
-    slot("tile_128", {0.95, 0.1, 0.6, 1.0}, &GemmProfile::tile_128);
-    group.slots.push_back(
-        {at + "launch", " us", 1e-6, {2.4, 0.5, 0.5, 50.0}, [this, precision](double value) {
-           profile_.gemm[precision].launch = value * us;
-         }});
+    group.slots = {number(at + "efficiency", {0.85, 0.3, 0.1, 1.0}),
+                   number(at + "ramp_k", {200.0, 0.7, 20.0, 2000.0}),
+                   number(at + "tile_128", {0.95, 0.1, 0.6, 1.0}),
+                   time(at + "launch", {2.4, 0.5, 0.5, 50.0})};
     if (precision == Precision::bf16) add_power(group);
     const std::size_t before = fit_.values.size();
     fit_group(group, fit_);
@@ -127,14 +125,9 @@ class KernelFitter {
     base_gemm_ = profile_.gemm;
   }
 
-  void add_power(MeasuredGroup& group) {
-    group.slots.push_back(
-        {"alone.boost", " us", 1e-6, {1500.0, 0.5, 100.0, 10000.0}, [this](double value) {
-           profile_.alone.boost = value * us;
-         }});
-    group.slots.push_back({"alone.long_clock", "", 1.0, {0.9, 0.1, 0.4, 1.0}, [this](double value) {
-                             profile_.alone.long_clock = value;
-                           }});
+  static void add_power(MeasuredGroup& group) {
+    group.slots.push_back(time("alone.boost", {1500.0, 0.5, 100.0, 10000.0}));
+    group.slots.push_back(number("alone.long_clock", {0.9, 0.1, 0.4, 1.0}));
   }
 
   /// The clock that seconds of products leave, against what the fit takes as the short ones'.
@@ -164,29 +157,12 @@ class KernelFitter {
     const AttentionKernels before = kernels;
     const double start = kernels.flash2 > FlopPerSecond{} ? kernels.flash2.in(TFLOPS) : 300.0;
     const std::string at = "alone.attention.";
-    group.slots = {{at + "flash2",
-                    " TFLOP/s",
-                    1e12,
-                    {start, 0.5, 20.0, 4000.0},
-                    [&kernels](double value) { kernels.flash2 = value * TFLOPS; }},
-                   {at + "flash2_both",
-                    "",
-                    1.0,
-                    {1.0, 0.2, 0.3, 2.0},
-                    [&kernels](double value) { kernels.flash2_both = value; }},
-                   {at + "length_half",
-                    "",
-                    1.0,
-                    {512.0, 0.5, 50.0, 5000.0},
-                    [&kernels](double value) { kernels.length_half = value; }},
-                   {at + "tiles_half",
-                    "",
-                    1.0,
-                    {132.0, 0.5, 5.0, 1000.0},
-                    [&kernels](double value) { kernels.tiles_half = value; }},
-                   {at + "small_head", "", 1.0, {0.8, 0.2, 0.3, 1.0}, [&kernels](double value) {
-                      kernels.small_head = value;
-                    }}};
+    group.slots = {fit_slot(device_profile_table(), at + "flash2", {start, 0.5, 20.0, 4000.0},
+                            " TFLOP/s", TFLOPS.value()),
+                   number(at + "flash2_both", {1.0, 0.2, 0.3, 2.0}),
+                   number(at + "length_half", {512.0, 0.5, 50.0, 5000.0}),
+                   number(at + "tiles_half", {132.0, 0.5, 5.0, 1000.0}),
+                   number(at + "small_head", {0.8, 0.2, 0.3, 1.0})};
     const std::size_t count = fit_.values.size();
     fit_group(group, fit_);
     if (fit_.values.size() == count) {

@@ -9,6 +9,7 @@
 #include "calibration/fit/collective_fit.hpp"
 #include "calibration/fit/internal/measured_parts.hpp"
 #include "models/collectives/collective_cost.hpp"
+#include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {
 namespace {
@@ -49,7 +50,9 @@ class LinkFitter {
       if (!between(fact) && fact.collective.op != CollectiveOp::all_reduce && in_range(fact))
         own.push_back(fact);
     MeasuredGroup group = group_of("device/" + request_.device, "rings within a host", own);
-    add_level(group, "inside", profile_.inside);
+    profile_.inside.per_step = Seconds{};
+    group.set = [this](const FitSlot& slot, double value) { slot.set(profile_, value); };
+    group.slots = level_slots(device_profile_table(), "inside");
     fit_group(group, fit_);
   }
 
@@ -66,13 +69,11 @@ class LinkFitter {
         own.push_back(fact);
     }
     MeasuredGroup group = group_of("site/", "rings between hosts", own);
-    add_level(group, "across", site_.across);
+    group.slots = level_slots(site_table(), "across");
     // Steps between hosts and the call itself can be told apart by groups of different sizes only.
     if (many)
       group.slots.push_back(
-          {"across.per_step", " us", 1e-6, {5.0, 1.0, 0.1, 1000.0}, [this](double value) {
-             site_.across.per_step = value * us;
-           }});
+          fit_slot(site_table(), "across.per_step", {5.0, 1.0, 0.1, 1000.0}, " us", us.value()));
     fit_group(group, fit_);
   }
 
@@ -83,9 +84,7 @@ class LinkFitter {
       if (between(fact) && fact.collective.group.ranks_per_domain == 1 && in_range(fact))
         own.push_back(fact);
     MeasuredGroup group = group_of("site/", "rings of one rank per host", own);
-    group.slots.push_back({"lone_share", "", 1.0, {0.7, 0.5, 0.02, 1.0}, [this](double value) {
-                             site_.lone_share = value;
-                           }});
+    group.slots = {fit_slot(site_table(), "lone_share", {0.7, 0.5, 0.02, 1.0})};
     fit_group(group, fit_);
   }
 
@@ -96,9 +95,11 @@ class LinkFitter {
     return fact.collective.payload >= 64.0 * KiB && in_training(fact.collective, path).has_value();
   }
 
+  /// Constants are set in the site unless the caller says where.
   MeasuredGroup group_of(const std::string& profile, const std::string& what,
                          const std::vector<LinkFact>& facts) {
-    MeasuredGroup group{profile, what, {}, {}, {}};
+    MeasuredGroup group{profile, what, {}, {}, {}, {}};
+    group.set = [this](const FitSlot& slot, double value) { slot.set(site_, value); };
     for (const LinkFact& fact : facts) group.names.push_back(fact.name);
     group.log_errors = [this, facts] {
       std::vector<double> errors;
@@ -111,21 +112,10 @@ class LinkFitter {
     return group;
   }
 
-  static void add_level(MeasuredGroup& group, const std::string& at, CollectiveCost& level) {
-    level.per_step = at == "inside" ? Seconds{} : level.per_step;
-    group.slots = {{at + ".launch",
-                    " us",
-                    1e-6,
-                    {12.0, 1.0, 0.5, 2000.0},
-                    [&level](double value) { level.launch = value * us; }},
-                   {at + ".ramp",
-                    " ns",
-                    1e-9,
-                    {4.0, 1.5, 0.001, 5000.0},
-                    [&level](double value) { level.ramp = value * 1e-3 * us; }},
-                   {at + ".share", "", 1.0, {0.8, 0.5, 0.005, 1.0}, [&level](double value) {
-                      level.share = value;
-                    }}};
+  static std::vector<FitSlot> level_slots(const RowTable& table, const std::string& at) {
+    return {fit_slot(table, at + ".launch", {12.0, 1.0, 0.5, 2000.0}, " us", us.value()),
+            fit_slot(table, at + ".ramp", {4.0, 1.5, 0.001, 5000.0}, " ns", 1e-9),
+            fit_slot(table, at + ".share", {0.8, 0.5, 0.005, 1.0})};
   }
 
   const MeasuredFitRequest& request_;

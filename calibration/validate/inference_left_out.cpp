@@ -31,7 +31,7 @@ const std::string& part_of(const EngineCase& one, EngineAxis axis,
 void put_constants(const std::vector<EngineFit>& fits, RunCatalog& catalog) {
   const auto put = [&](const std::string& from, EngineProfile& to) {
     for (const EngineFit& fit : fits)
-      if (fit.engine == from) set_constants(fit, to.times);
+      if (fit.engine == from) set_constants(fit, to);
   };
   for (auto& [name, profile] : catalog.engines) {
     put(any_engine, profile);

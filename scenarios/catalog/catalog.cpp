@@ -155,7 +155,7 @@ const FieldTable& catalog_fields(CatalogKind kind) {
     case CatalogKind::links:
       return link_fields();
     case CatalogKind::fabrics:
-      return fabric_fields();
+      return fabric_table().fields();
     case CatalogKind::device_profiles:
       return device_profile_table().fields();
     case CatalogKind::stacks:

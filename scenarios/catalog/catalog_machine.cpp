@@ -140,32 +140,6 @@ KeyRows protocols_keys() {
   return keys;
 }
 
-const BoundTable<FabricPreset>& fabric_table() {
-  static const BoundTable<FabricPreset> table(
-      "Fabric catalog",
-      joined_rows(
-          {head_keys(true),
-           {bind(required("link", "What one NIC is, from the link catalog.", "ib-ndr"),
-                 &FabricPreset::link_name),
-            bind(count("switch_radix", "Ports of one switch at the NIC's rate.", "64", 2),
-                 &FabricPreset::switch_radix),
-            bind(required("transport", "How the figures were measured.", "gpudirect-rdma"),
-                 &FabricPreset::transport),
-            bind({.path = "step_latency",
-                  .help = "What one step of a collective between hosts takes beyond switches and "
-                          "the site profile.",
-                  .example = "0 us",
-                  .required = true,
-                  .min = 0},
-                 &FabricPreset::step_latency)},
-           protocols_keys(),
-           {bind(required("trust", "How far the figures can be trusted.", "measured"),
-                 &FabricPreset::trust)},
-           source_keys(),
-           deviation_keys()}));
-  return table;
-}
-
 /// "0-3x2": GPUs 0 and 3, joined by two lanes. Nothing where it is not that.
 std::optional<GpuPair> pair_in(const std::string& text) {
   GpuPair pair;
@@ -260,6 +234,32 @@ std::optional<Link> named_link(const FieldValues& values, const char* path,
 
 }  // namespace
 
+const BoundTable<FabricPreset>& fabric_table() {
+  static const BoundTable<FabricPreset> table(
+      "Fabric catalog",
+      joined_rows(
+          {head_keys(true),
+           {bind(required("link", "What one NIC is, from the link catalog.", "ib-ndr"),
+                 &FabricPreset::link_name),
+            bind(count("switch_radix", "Ports of one switch at the NIC's rate.", "64", 2),
+                 &FabricPreset::switch_radix),
+            bind(required("transport", "How the figures were measured.", "gpudirect-rdma"),
+                 &FabricPreset::transport),
+            bind({.path = "step_latency",
+                  .help = "What one step of a collective between hosts takes beyond switches and "
+                          "the site profile.",
+                  .example = "0 us",
+                  .required = true,
+                  .min = 0},
+                 &FabricPreset::step_latency)},
+           protocols_keys(),
+           {bind(required("trust", "How far the figures can be trusted.", "measured"),
+                 &FabricPreset::trust)},
+           source_keys(),
+           deviation_keys()}));
+  return table;
+}
+
 std::optional<Link> read_link(const CatalogFile& file, const std::string& prefix,
                               CatalogContext& context) {
   auto item = read_item(file, link_table(), prefix, context);
@@ -313,6 +313,5 @@ std::optional<FabricPreset> read_fabric(const CatalogFile& file, const std::stri
 
 const FieldTable& link_fields() { return link_table().fields(); }
 const FieldTable& host_fields() { return host_table().fields(); }
-const FieldTable& fabric_fields() { return fabric_table().fields(); }
 
 }  // namespace foretrain

@@ -45,6 +45,6 @@ struct FabricPreset {
 [[nodiscard]] const FieldTable& device_fields();
 [[nodiscard]] const FieldTable& link_fields();
 [[nodiscard]] const FieldTable& host_fields();
-[[nodiscard]] const FieldTable& fabric_fields();
+[[nodiscard]] const BoundTable<FabricPreset>& fabric_table();
 
 }  // namespace foretrain

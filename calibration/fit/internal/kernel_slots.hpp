@@ -1,35 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "calibration/cases/kernel_case.hpp"
-#include "calibration/fit/internal/numeric_fit.hpp"
-#include "models/inputs/profile.hpp"
+#include "calibration/fit/internal/fit_slot.hpp"
 
-/// The constants of kernels that are fitted, by kind of kernel.
+/// The constants of kernels that are fitted, by kind of kernel: of a device's profile, or of
+/// InferenceExtras, which are in none.
 namespace foretrain::kernel_slots {
 
-/// A fit's constants: where each goes in a profile, and how its file writes it.
-struct Slot {
-  std::string key;
-  std::string unit;
-  double scale;  ///< of the unit in base units
-  NumericConstant constant;
-  std::function<void(DeviceProfile&, InferenceExtras&, double)> set;
-  bool extra = false;  ///< of InferenceExtras, in no profile
-};
-
 /// Of products in a 16-bit format; of quantised ones; what the power limit takes of long ones.
-[[nodiscard]] std::vector<Slot> gemm_slots(Precision precision);
-[[nodiscard]] std::vector<Slot> quantised_slots(Precision precision);
-[[nodiscard]] std::vector<Slot> power_slots();
+[[nodiscard]] std::vector<FitSlot> gemm_slots(Precision precision);
+[[nodiscard]] std::vector<FitSlot> quantised_slots(Precision precision);
+[[nodiscard]] std::vector<FitSlot> power_slots();
+/// Whether a slot is of InferenceExtras.
+[[nodiscard]] bool is_extra(const FitSlot& slot);
 /// What benchmarks of quantised products spend on making their operands.
-[[nodiscard]] std::vector<Slot> quantise_slots(Precision precision);
+[[nodiscard]] std::vector<FitSlot> quantise_slots(Precision precision);
 /// Rates of the libraries that an architecture's benchmarks ran, and what they share.
-[[nodiscard]] std::vector<Slot> attention_slots(Architecture architecture);
-[[nodiscard]] std::vector<Slot> both(std::vector<Slot> slots, const std::vector<Slot>& more);
+[[nodiscard]] std::vector<FitSlot> attention_slots(Architecture architecture);
+[[nodiscard]] std::vector<FitSlot> both(std::vector<FitSlot> slots,
+                                        const std::vector<FitSlot>& more);
 
 }  // namespace foretrain::kernel_slots

@@ -5,25 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/internal/numeric_fit.hpp"
+#include "calibration/fit/internal/fit_slot.hpp"
 #include "calibration/fit/measured_fit.hpp"
 
 namespace foretrain {
-
-/// A constant that measurements move: where it goes in a profile, and how its file writes it.
-struct MeasuredSlot {
-  std::string key;
-  std::string unit;    ///< " us"; empty: a number
-  double scale = 1.0;  ///< of the unit in base units
-  NumericConstant constant;
-  std::function<void(double)> set;
-};
 
 /// One group of measurements of one kind.
 struct MeasuredGroup {
   std::string profile;  ///< "device/h100-sxm5-80gb"
   std::string what;     ///< "gemm bf16"
-  std::vector<MeasuredSlot> slots;
+  std::vector<FitSlot> slots;
+  std::function<void(const FitSlot&, double)> set;  ///< in the profile that is fitted
   std::function<std::vector<double>()> log_errors;  ///< of all its records, with what is set
   std::vector<std::string> names;                   ///< of those records
 };
