@@ -103,7 +103,7 @@ expect 0 'site/vtrain,wait,' "$foretrain" calibrate constants --kind site --csv
 expect 0 'Used beyond what was measured' "$foretrain" calibrate constants --kind device --markdown
 expect 0 '"kept_out":' "$foretrain" calibrate constants --kind stack --json
 expect 0 ',measured_on,used_beyond,record,kept_out' "$foretrain" calibrate constants --kind site --csv
-expect 2 'kernel not in' "$foretrain" calibrate constants --kind kernel
+expect 2 "'kernel' is not one of" "$foretrain" calibrate constants --kind kernel
 expect 2 '--json excludes --csv' "$foretrain" calibrate constants --csv --json
 
 # --- run, with programs that stand in for the harness -----------------------------------------
