@@ -147,7 +147,8 @@ class MapChart {
   /// Hatched, with the first rule that the plan breaks, where there is room for it.
   void add_refusal(const SceneArea& area, const std::string& rules) {
     constexpr double apart = 7.0;
-    for (double at = apart; at < area.width + area.height; at += apart) {
+    for (int i = 1; apart * i < area.width + area.height; ++i) {
+      const double at = apart * i;
       const double down = std::min(at, area.height);
       const double across = std::min(at, area.width);
       scene_.line({area.left + at - down, area.top + down},
@@ -158,9 +159,9 @@ class MapChart {
     const double high = scene_.line_height();
     const double wide = scene_.text_width(why) + 8.0;
     if (wide + 4.0 >= area.width || high + 6.0 >= area.height) return;
-    const ScenePoint centre = area.centre();
-    scene_.box({centre.x - wide / 2.0, centre.y - high / 2.0, wide, high}, Ink::raised, 3.0);
-    scene_.text(centre, middle, Scene::Down::middle, why);
+    scene_.box({area.centre().x - wide / 2.0, area.centre().y - high / 2.0, wide, high},
+               Ink::raised, 3.0);
+    scene_.text(area.centre(), middle, Scene::Down::middle, why);
   }
 
   const SweepMap& map_;

@@ -314,13 +314,13 @@ CommandRow solve_command() {
           "  price      price per GPU-hour at which another cluster breaks even\n"
           "  batch      how far micro-batch and global batch can grow\n"
           "  hosts      fewest hosts on which the jobs of a cluster file keep a wait or deadlines",
-      .examples = {"foretrain solve run.yaml gpus --deadline \"30 days\"",
-                   "foretrain solve chat.yaml gpus --requests \"2000 per min\" --ttft \"P90 <= "
-                   "1 s\" --tpot \"30 ms\"",
-                   "foretrain solve chat.yaml rate --ttft \"1 s\"",
-                   "foretrain solve rl.yaml gpus --step \"60 s\"",
-                   "foretrain solve run.yaml bandwidth --exposed \"2 %\" --json",
-                   "foretrain solve h100.yaml price --against a100.yaml --search"},
+      .examples =
+          {"foretrain solve run.yaml gpus --deadline \"30 days\"",
+           "foretrain solve chat.yaml gpus --requests \"40 per s\" --ttft \"1 s\" --tpot \"30 ms\"",
+           "foretrain solve chat.yaml rate --ttft \"1 s\"",
+           "foretrain solve rl.yaml gpus --step \"60 s\"",
+           "foretrain solve run.yaml bandwidth --exposed \"2 %\" --json",
+           "foretrain solve h100.yaml price --against a100.yaml --search"},
       .exits = {{exit_infeasible, "there is no such value"}}};
   command.question = [options] { return std::string(name_of(options->question)); };
   command.run = [options] { return run_solve(*options); };

@@ -29,10 +29,10 @@ int run_constants(const ConstantOptions& options) {
 
 CommandRow calibrate_constants_command() {
   const auto options = std::make_shared<ConstantOptions>();
-  CommandRow command(
+  CommandRow command{
       "constants",
       "Show every constant: what it means, its prior, its value, how sure that is and "
-      "which records say so");
+      "which records say so"};
   command.option("--kind", options->layers, "KIND",
                  "Constants of devices, stacks, sites or fabrics alone (may be repeated)",
                  {.repeated = true, .legal = {"device", "stack", "site", "fabric"}});

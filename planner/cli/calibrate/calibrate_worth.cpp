@@ -50,8 +50,8 @@ int run_worth(const WorthOptions& options) {
 
 CommandRow calibrate_worth_command() {
   const auto options = std::make_shared<WorthOptions>();
-  CommandRow command(
-      "worth", "What a few runs of one's own are worth, on published runs left out of the fit");
+  CommandRow command{
+      "worth", "What a few runs of one's own are worth, on published runs left out of the fit"};
   command.option("--source", options->sources, "NAME", "Sources of published runs (default: all)");
   command.option("--own", options->fitted, "N", "Numbers of own runs (default: 1, 2, 3 and 5)",
                  {.range = {{1, 100}}});

@@ -95,8 +95,8 @@ int doctor(const DoctorOptions& options) {
 
 CommandRow doctor_command() {
   const auto options = std::make_shared<DoctorOptions>();
-  CommandRow command(
-      "doctor", "Show what of this installation works, what is missing, and what that disables");
+  CommandRow command{
+      "doctor", "Show what of this installation works, what is missing, and what that disables"};
   command.flag("--json", options->json, "Print JSON, schema doctor/1");
   command.texts = {
       .notes =
