@@ -84,9 +84,6 @@ const OptionRow* CommandRow::find(std::string_view option) const {
     if (row.argument == option || contains(row.names, option)) return &row;
   return nullptr;
 }
-OptionRow* CommandRow::find(std::string_view option) {
-  return const_cast<OptionRow*>(std::as_const(*this).find(option));
-}
 
 std::vector<OptionRow> CommandRow::arguments() const {
   std::vector<OptionRow> rows;

@@ -142,7 +142,6 @@ struct CommandRow {
     add(names, &target, {}, std::move(meaning), std::move(rules));
   }
   /// Null where there is none of that name.
-  [[nodiscard]] OptionRow* find(std::string_view option);
   [[nodiscard]] const OptionRow* find(std::string_view option) const;
   [[nodiscard]] bool has(const std::string& option) const { return given->contains(option); }
 

@@ -57,13 +57,15 @@ ScenarioOptions on_device(ScenarioOptions options, const std::string& device,
   return options;
 }
 
-void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what) {
+void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what,
+                      const OptionRules& rules) {
   command.option("--max-memory-share", options.share, "SHARE",
                  fmt::format("{}Most memory of a GPU, as a share of what is usable (default: {:g}, "
                              "and the band's upper end fits; 1: all of it)",
-                             what, default_memory_share));
+                             what, default_memory_share),
+                 rules);
   command.option("--headroom", options.headroom, "SIZE",
-                 what + "Memory of a GPU that stays free: \"4 GiB\"");
+                 what + "Memory of a GPU that stays free: \"4 GiB\"", rules);
 }
 
 SearchLimits room_limits(const RoomOptions& options) {

@@ -34,7 +34,8 @@ struct RoomOptions {
 };
 
 /// --max-memory-share and --headroom. `what` is in front of the help: "gpus, model: ", or empty.
-void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what = "");
+void add_room_options(CommandRow& command, RoomOptions& options, const std::string& what = "",
+                      const OptionRules& rules = {});
 
 /// Their limits. @throws UsageError for shares that are none
 [[nodiscard]] SearchLimits room_limits(const RoomOptions& options);

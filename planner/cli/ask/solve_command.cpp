@@ -256,10 +256,9 @@ void add_options(CommandRow& command, SolveCommandOptions& options) {
                  "gpus: stop after so many seconds and print what is known",
                  {.questions = names_of({gpus})});
   // Those of price and bandwidth are of the plan that --search finds.
-  add_room_options(command, options.room);
-  for (const char* const room : {"--max-memory-share", "--headroom"})
-    command.find(room)->questions =
-        names_of({gpus, model, sequence, headroom, change, batch, price, bandwidth});
+  add_room_options(
+      command, options.room, "",
+      {.questions = names_of({gpus, model, sequence, headroom, change, batch, price, bandwidth})});
   command.option("--exposed", options.exposed, "SHARE",
                  "bandwidth: share of a step that counts as none (default: \"1 %\")",
                  {.questions = names_of({bandwidth})});
