@@ -127,9 +127,6 @@ FORETRAIN_ENUM_NAMES(
                                                  int vocabulary, FlopsConvention convention,
                                                  double label_parameters = 0.0);
 
-/// The percentage of peak in this convention includes recomputed work: it is an HFU.
-[[nodiscard]] bool counts_recompute(FlopsConvention convention);
-
 /// FLOPs of an optimizer step of a job.
 struct StepFlops {
   Flop model;     ///< what MFU counts: of samples' tokens, without gradients that nobody needs

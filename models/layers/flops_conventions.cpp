@@ -141,10 +141,4 @@ Flop convention_flops_per_sequence(const LlmShape& shape, int sequence, int voca
   return {};
 }
 
-bool counts_recompute(FlopsConvention convention) {
-  return convention == FlopsConvention::sc21_full_recompute ||
-         convention == FlopsConvention::megatron_hw ||
-         convention == FlopsConvention::bigscience_old;
-}
-
 }  // namespace foretrain

@@ -4,8 +4,27 @@
 #include <algorithm>
 
 #include "models/base/require.hpp"
+#include "planner/answer/quantity.hpp"
 
 namespace foretrain {
+
+AnswerCell::AnswerCell(Measure measure, Value number, Tone look)
+    : text{quantity_text(measure, number)}, value{std::move(number)}, tone{look} {}
+
+AnswerTable answer_table(const ValueRows& rows, const std::vector<const void*>& objects) {
+  AnswerTable table;
+  for (const ValueRow& row : rows.rows)
+    if (row.in_tables)
+      table.columns.push_back(row.is_number() ? number_column(std::string(row.label))
+                                              : words_column(std::string(row.label)));
+  for (const void* object : objects) {
+    std::vector<AnswerCell> cells;
+    for (const ValueRow& row : rows.rows)
+      if (row.in_tables) cells.emplace_back(row.measure, row.get(object));
+    table.add(std::move(cells));
+  }
+  return table;
+}
 
 AnswerColumn words_column(std::string head) { return {std::move(head), TextTable::Align::left}; }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/answer/head.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/text_layout.hpp"
 #include "planner/text/text_table.hpp"
@@ -37,8 +38,10 @@ struct AnswerStack {
   int columns = 44;  ///< on a terminal
 };
 
+/// A value with what it measures, or words, or something drawn.
 struct AnswerCell {
-  std::string text;
+  std::string text;  ///< of a value as people read it
+  Value value{};     ///< nothing where the cell is words or drawn
   Tone tone = Tone::plain;
   std::optional<AnswerBar> bar{};  ///< instead of the text
   std::optional<AnswerStack> stack{};
@@ -47,6 +50,7 @@ struct AnswerCell {
   // NOLINTBEGIN(google-explicit-constructor)
   AnswerCell(std::string words, Tone look = Tone::plain) : text{std::move(words)}, tone{look} {}
   AnswerCell(const char* words) : text{words} {}
+  AnswerCell(Measure measure, Value number, Tone look = Tone::plain);
   AnswerCell(AnswerBar drawn, Tone look = Tone::plain) : tone{look}, bar{drawn} {}
   AnswerCell(AnswerStack drawn) : stack{std::move(drawn)} {}
   // NOLINTEND(google-explicit-constructor)
@@ -69,6 +73,16 @@ struct AnswerTable {
   /// @pre as many cells as columns
   void add(std::vector<AnswerCell> cells);
 };
+
+/// The columns that people see of objects of these rows (ValueTable::shown()), an object a line.
+[[nodiscard]] AnswerTable answer_table(const ValueRows& rows,
+                                       const std::vector<const void*>& objects);
+template <class T>
+[[nodiscard]] AnswerTable answer_table(const ValueTable<T>& table, const std::vector<T>& objects) {
+  std::vector<const void*> all;
+  for (const T& object : objects) all.push_back(&object);
+  return answer_table(table.rows(), all);
+}
 
 struct AnswerFact {
   std::string label;

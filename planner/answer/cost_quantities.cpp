@@ -7,15 +7,20 @@ namespace {
 using enum ConstantSource;
 
 template <auto... members>
-QuantityValue in_kwh(const Prediction& prediction, std::size_t index) {
-  const QuantityValue joules = at<members...>(prediction, index);
-  const double* number = std::get_if<double>(&joules);
-  return number == nullptr ? joules : QuantityValue{Joules{*number}.in(kWh)};
+ValueReader in_kwh() {
+  ValueReader reader = at<members...>;
+  static_cast<Reader<Value>&>(reader) =
+      Reader<Value>::of<Prediction>([](const Prediction& p, std::size_t index) {
+        const Value joules = at<members...>(p, index);
+        const double* number = std::get_if<double>(&joules);
+        return number == nullptr ? joules : Value{Joules{*number}.in(kWh)};
+      });
+  return reader;
 }
 
 }  // namespace
 
-std::vector<ForecastQuantity> cost_quantities() {
+std::vector<ValueRow> cost_quantities() {
   return {
       {"cost.gpu_hours", "GPU-hours", Measure::count,
        at<&Prediction::cost, &CostForecast::gpu_hours>, "GPU-hours of the run.",
@@ -25,7 +30,8 @@ std::vector<ForecastQuantity> cost_quantities() {
        "Price of the run in US dollars.", "sum of cost.parts; unknown without rent or purchase",
        "@cost.gpu_hours operations.price operations.prices_as_of operations.owned "
        "operations.power.electricity"},
-      {"cost.energy_kwh", "energy", Measure::kwh, in_kwh<&Prediction::cost, &CostForecast::energy>,
+      {"cost.energy_kwh", "energy", Measure::kwh,
+       in_kwh<&Prediction::cost, &CostForecast::energy>(),
        "Energy of the run at the meter, in kWh.",
        "training time x cost.power_w, stalls of checkpoints at power.waiting_w, + downtime x (GPUs "
        "x "
@@ -35,7 +41,7 @@ std::vector<ForecastQuantity> cost_quantities() {
        "Carbon dioxide of the run in kg.", "cost.energy_kwh x operations.power.carbon",
        "@cost.energy_kwh operations.power.carbon"},
       {"cost.step_kwh", "energy of a step", Measure::kwh,
-       in_kwh<&Prediction::cost, &CostForecast::step_energy>,
+       in_kwh<&Prediction::cost, &CostForecast::step_energy>(),
        "Energy of one step at the meter, in kWh.", "cost.power_w x step.time_s",
        "@cost.power_w @step.time_s", rests_on(device)},
       {"cost.power_w", "power", Measure::watts, at<&Prediction::cost, &CostForecast::power>,
@@ -63,13 +69,13 @@ std::vector<ForecastQuantity> cost_quantities() {
        "Price of the run in US dollars, 90th percentile.",
        "cost.usd with GPU-hours and energy of that percentile", "@cost.usd @cost.gpu_hours_high"},
       {"cost.energy_low_kwh", "energy, 10th percentile", Measure::kwh,
-       in_kwh<&Prediction::cost, &CostForecast::low, &CostEnd::energy>,
+       in_kwh<&Prediction::cost, &CostForecast::low, &CostEnd::energy>(),
        "Energy of the run at the meter, in kWh, 10th percentile.",
        "cost.energy_kwh x what GPUs and hosts draw at least and at most where the "
        "scenario does not say it, with the band of the step as root of squares of logarithms",
        "@cost.energy_kwh @step.low_s operations.power cluster.host", rests_on(device)},
       {"cost.energy_high_kwh", "energy, 90th percentile", Measure::kwh,
-       in_kwh<&Prediction::cost, &CostForecast::high, &CostEnd::energy>,
+       in_kwh<&Prediction::cost, &CostForecast::high, &CostEnd::energy>(),
        "Energy of the run at the meter, in kWh, 90th percentile.",
        "cost.energy_kwh x what GPUs and hosts draw at least and at most where the "
        "scenario does not say it, with the band of the step as root of squares of logarithms",

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "planner/text/json.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/text/text_table.hpp"
 #include "planner/version.hpp"
 
@@ -55,6 +55,26 @@ std::string figures_text(const AnswerHead& head, const TextStyle& style) {
   return values > style.width / 3 ? long_figures_text(head, labels, style) : table.text(style);
 }
 
+const ValueTable<HeadFigure> figure_values =
+    ValueTable<HeadFigure>{}
+        .add("label", &HeadFigure::label)
+        .add("value", &HeadFigure::value)
+        .add("band", [](const HeadFigure& figure) { return if_any(figure.band); })
+        .add(
+            "difference", [](const HeadFigure& figure) { return if_any(figure.difference); },
+            "To what the answer is held against.");
+
+const ValueTable<AnswerHead> head_table =
+    ValueTable<AnswerHead>{"head/1", "--brief --json of every answer, schema head/1"}
+        .add("subject", &AnswerHead::subject)
+        .add("verdict", &AnswerHead::verdict, "Null: there is nothing to judge.")
+        .add("words", &AnswerHead::words, "Of the verdict.")
+        .add("sentence", &AnswerHead::sentence, "That answers.")
+        .add("figures", &AnswerHead::figures, figure_values)
+        .add(
+            "next", [](const AnswerHead& head) { return if_any(head.next); },
+            "The command that most people want then.");
+
 }  // namespace
 
 AnswerHead interrupted_head(AnswerHead head, const std::string& before) {
@@ -73,24 +93,8 @@ std::string head_text(const AnswerHead& head, const TextStyle& style) {
   return text;
 }
 
-std::string head_json(const AnswerHead& head) {
-  const auto or_null = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
-  };
-  Json figures = Json::array();
-  for (const HeadFigure& figure : head.figures)
-    figures.push_back({{"label", figure.label},
-                       {"value", figure.value},
-                       {"band", or_null(figure.band)},
-                       {"difference", or_null(figure.difference)}});
-  return dump({{"schema", "head/1"},
-               {"foretrain_version", version},
-               {"subject", head.subject},
-               {"verdict", head.verdict ? Json(name_of(*head.verdict)) : Json(nullptr)},
-               {"words", head.words},
-               {"sentence", head.sentence},
-               {"figures", std::move(figures)},
-               {"next", or_null(head.next)}});
-}
+std::string head_json(const AnswerHead& head) { return json_text(head_table, head); }
+
+const ValueRows& head_document() { return head_table.rows(); }
 
 }  // namespace foretrain

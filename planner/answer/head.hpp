@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/answer/value_rows.hpp"
 #include "planner/answer/verdict.hpp"
 #include "planner/text/text_layout.hpp"
 
@@ -37,5 +38,6 @@ struct AnswerHead {
 [[nodiscard]] std::string head_text(const AnswerHead& head, const TextStyle& style = {});
 /// Schema head/1.
 [[nodiscard]] std::string head_json(const AnswerHead& head);
+[[nodiscard]] const ValueRows& head_document();
 
 }  // namespace foretrain

@@ -12,13 +12,14 @@ constexpr const char* stage_plan =
     "parallel.data parallel.zero training.precision";
 
 auto of_stage(const MemoryPart& category) {
-  return [size = category.size](const Prediction& p, std::size_t stage) {
-    if (!p.memory || stage >= p.memory->stages.size()) return QuantityValue{};
-    return QuantityValue{(p.memory->stages[stage].*size).value()};
-  };
+  return read<Prediction>([size = category.size](const Prediction& p, std::size_t stage) {
+    return p.memory && stage < p.memory->stages.size()
+               ? std::optional(p.memory->stages[stage].*size)
+               : std::nullopt;
+  });
 }
 
-std::vector<ForecastQuantity> last_memory_quantities() {
+std::vector<ValueRow> last_memory_quantities() {
   return {{"memory.stages.*.allocated_bytes", "allocated", Measure::bytes,
            at<&Prediction::memory, &MemoryForecast::stages, &StageMemory::allocated>,
            "What torch reports as max_memory_allocated, in bytes.",
@@ -28,9 +29,9 @@ std::vector<ForecastQuantity> last_memory_quantities() {
            "What the device counter shows, in bytes.", "sum of the eight categories", stage_plan,
            rests_on(stack)},
           {"memory.heaviest_rank", "heaviest rank", Measure::whole,
-           [](const Prediction& p, std::size_t) {
-             return p.memory && p.memory->replica ? QuantityValue{0.0} : QuantityValue{};
-           },
+           read<Prediction>([](const Prediction& p) {
+             return p.memory && p.memory->replica ? std::optional(0) : std::nullopt;
+           }),
            "Rank that memory.stages describes (torch.nn.DataParallel: GPU 0 holds optimizer, sums "
            "and gathered outputs).",
            "fixed", "parallel.processes", rests_on(), false, true},
@@ -44,8 +45,8 @@ std::vector<ForecastQuantity> last_memory_quantities() {
 
 }  // namespace
 
-std::vector<ForecastQuantity> memory_quantities() {
-  std::vector<ForecastQuantity> rows{
+std::vector<ValueRow> memory_quantities() {
+  std::vector<ValueRow> rows{
       {"memory.capacity_bytes", "capacity", Measure::bytes,
        at<&Prediction::memory, &MemoryForecast::capacity>, "Nominal memory of one GPU, in bytes.",
        "from the device catalog", "cluster.host"},
@@ -73,7 +74,7 @@ std::vector<ForecastQuantity> memory_quantities() {
     rows.push_back({"memory.stages.*." + category.json_key(), category.key, Measure::bytes,
                     of_stage(category), category.meaning, category.formula,
                     std::string(category.inputs), rests_on(stack)});
-  const std::vector<ForecastQuantity> last = last_memory_quantities();
+  const std::vector<ValueRow> last = last_memory_quantities();
   rows.insert(rows.end(), last.begin(), last.end());
   return rows;
 }

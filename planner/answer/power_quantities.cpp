@@ -7,13 +7,11 @@ namespace {
 using enum ConstantSource;
 
 template <auto... members>
-QuantityValue of_power(const Prediction& prediction, std::size_t index) {
-  return at<&Prediction::power, members...>(prediction, index);
-}
+constexpr auto of_power = at<&Prediction::power, members...>;
 
 }  // namespace
 
-std::vector<ForecastQuantity> power_quantities() {
+std::vector<ValueRow> power_quantities() {
   const std::string table = "cluster.host operations.power";
   return {
       {"power.gpu_w", "power of a GPU", Measure::small_watts, of_power<&PowerForecast::gpu>,

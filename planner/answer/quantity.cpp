@@ -17,9 +17,11 @@ using enum ConstantSource;
 using internal::at;
 
 template <Provenance Prediction::*layer>
-QuantityValue error_of(const Prediction& p, std::size_t) {
-  const double error = (p.*layer).error;
-  return error < 0.0 ? QuantityValue{} : QuantityValue{error};
+ValueReader error_of() {
+  return read<Prediction>([](const Prediction& p) {
+    const double error = (p.*layer).error;
+    return error < 0.0 ? std::nullopt : std::optional(error);
+  });
 }
 
 /// Profiles of the user's own that stand before the shipped ones.
@@ -30,28 +32,45 @@ std::vector<std::string> own_profiles(const Prediction& p) {
   return files;
 }
 
-constexpr auto lists = std::to_array<QuantityList>(
-    {{"reasons", [](const Prediction& p) { return p.reasons.size(); }},
-     {"memory.stages", [](const Prediction& p) { return p.memory ? p.memory->stages.size() : 0; }},
-     {"links", [](const Prediction& p) { return p.links.size(); }},
-     {"warnings", [](const Prediction& p) { return p.warnings.size(); }},
-     {"provenance.own_profiles", [](const Prediction& p) { return own_profiles(p).size(); },
-      true}});
+template <class Size>
+ValueList list_of(std::string path, Size size, bool left_out = false) {
+  return {std::move(path), Reader<std::size_t>::of<Prediction>(size), left_out};
+}
+template <class Known>
+ValueGroup group_of(std::string path, Known known) {
+  return {std::move(path), Reader<bool>::of<Prediction>(known)};
+}
 
-std::vector<ForecastQuantity> head_quantities() {
-  return {{"schema", "schema", Measure::text,
-           [](const Prediction&, std::size_t) { return QuantityValue{"prediction/1"}; },
-           "Name and version of this JSON format.", "fixed", ""},
+std::vector<ValueList> lists() {
+  return {list_of("reasons", [](const Prediction& p) { return p.reasons.size(); }),
+          list_of("memory.stages",
+                  [](const Prediction& p) { return p.memory ? p.memory->stages.size() : 0; }),
+          list_of("links", [](const Prediction& p) { return p.links.size(); }),
+          list_of("warnings", [](const Prediction& p) { return p.warnings.size(); }),
+          list_of(
+              "provenance.own_profiles", [](const Prediction& p) { return own_profiles(p).size(); },
+              true)};
+}
+
+/// What a forecast lacks as a whole.
+std::vector<ValueGroup> groups() {
+  return {group_of("memory", [](const Prediction& p) { return p.memory.has_value(); }),
+          group_of("step", [](const Prediction& p) { return p.step.has_value(); }),
+          group_of("flops", [](const Prediction& p) { return p.flops.has_value(); }),
+          group_of("power", [](const Prediction& p) { return p.power.has_value(); })};
+}
+
+std::vector<ValueRow> head_quantities() {
+  ValueReader schema = read<Prediction>([](const Prediction&) { return "prediction/1"; });
+  schema.shape.names = {"prediction/1"};
+  return {{"schema", "schema", Measure::text, schema, "Name and version of this JSON format.",
+           "fixed", ""},
           {"foretrain_version", "version", Measure::text,
-           [](const Prediction&, std::size_t) { return QuantityValue{std::string(version)}; },
+           read<Prediction>([](const Prediction&) { return version; }),
            "Version of the program that computed the forecast.", "fixed", ""},
-          {"engine", "engine", Measure::text,
-           [](const Prediction& p, std::size_t) {
-             return QuantityValue{std::string(name_of(p.engine))};
-           },
+          {"engine", "engine", Measure::text, read<Prediction>(&Prediction::engine),
            "How the forecast was computed.", "--engine", ""},
-          {"feasible", "feasible", Measure::flag,
-           [](const Prediction& p, std::size_t) { return QuantityValue{p.feasible()}; },
+          {"feasible", "feasible", Measure::flag, read<Prediction>(&Prediction::feasible),
            "Whether the plan can run: legal, modelled, and within memory.",
            "no rule broken, and memory.peak_bytes <= memory.usable_bytes",
            "@memory.peak_bytes @memory.usable_bytes"},
@@ -66,7 +85,7 @@ std::vector<ForecastQuantity> head_quantities() {
            ""}};
 }
 
-std::vector<ForecastQuantity> tail_quantities() {
+std::vector<ValueRow> tail_quantities() {
   return {
       {"links.*.name", "link", Measure::text, at<&Prediction::links, &LinkUse::name>,
        "A link of the fabric.", "--engine event", ""},
@@ -82,27 +101,28 @@ std::vector<ForecastQuantity> tail_quantities() {
       {"provenance.device.source", "source of device", Measure::text,
        at<&Prediction::device, &Provenance::source>, "What the device constants were measured on.",
        "from the device profile", "cluster.host", rests_on(device)},
-      {"provenance.device.error", "error of device", Measure::share, error_of<&Prediction::device>,
+      {"provenance.device.error", "error of device", Measure::share,
+       error_of<&Prediction::device>(),
        "Median error of the device constants against their source.", "from the device profile",
        "cluster.host", rests_on(device)},
       {"provenance.kernels.source", "source of kernels", Measure::text,
        at<&Prediction::kernels, &Provenance::source>, "What the kernel rates were measured on.",
        "from the device profile", "cluster.host", rests_on(kernels)},
       {"provenance.kernels.error", "error of kernels", Measure::share,
-       error_of<&Prediction::kernels>, "Median error of the kernel model against its source.",
+       error_of<&Prediction::kernels>(), "Median error of the kernel model against its source.",
        "from the device profile", "cluster.host", rests_on(kernels)},
       {"provenance.collectives.source", "source of collectives", Measure::text,
        at<&Prediction::collectives, &Provenance::source>,
        "What the collective costs were measured on.", "from the site profile", "site",
        rests_on(collectives)},
       {"provenance.collectives.error", "error of collectives", Measure::share,
-       error_of<&Prediction::collectives>,
+       error_of<&Prediction::collectives>(),
        "Median error of the collective model against its source.", "from the site profile", "site",
        rests_on(collectives)},
       {"provenance.stack.source", "source of stack", Measure::text,
        at<&Prediction::stack, &Provenance::source>, "What the software constants were fitted to.",
        "from the stack profile", "stack", rests_on(stack)},
-      {"provenance.stack.error", "error of stack", Measure::share, error_of<&Prediction::stack>,
+      {"provenance.stack.error", "error of stack", Measure::share, error_of<&Prediction::stack>(),
        "Median error of the stack's fit against its source.", "from the stack profile", "stack",
        rests_on(stack)},
       {"provenance.software.first_year", "first year of the software", Measure::whole,
@@ -117,10 +137,10 @@ std::vector<ForecastQuantity> tail_quantities() {
        at<&Prediction::software, &SoftwareYears::asked>,
        "Year of the software that the scenario asks for.", "from the scenario", "software_year"},
       {"provenance.own_profiles.*", "own profile", Measure::text,
-       [](const Prediction& p, std::size_t index) {
+       read<Prediction>([](const Prediction& p, std::size_t index) {
          const auto files = own_profiles(p);
-         return index < files.size() ? QuantityValue{files[index]} : QuantityValue{};
-       },
+         return index < files.size() ? files[index] : std::string();
+       }),
        "A profile of one's own that stands before the shipped ones.", "fixed", ""}};
 }
 
@@ -153,19 +173,11 @@ std::optional<std::size_t> fit(std::string_view pattern, std::string_view path) 
   }
 }
 
-const QuantityList* list_of(const ForecastQuantity& quantity) {
-  const std::string_view path = quantity.path;
-  for (const QuantityList& list : lists)
-    if (path.starts_with(list.path) && path.substr(list.path.size()).starts_with(".*"))
-      return &list;
-  return nullptr;
-}
-
 }  // namespace
 
 std::optional<double> QuantityAt::number(const Prediction& prediction) const {
   if (!quantity->is_number()) return std::nullopt;
-  const QuantityValue value = quantity->get(prediction, index);
+  const Value value = quantity->get(&prediction, index);
   const double* number = std::get_if<double>(&value);
   return number != nullptr && std::isfinite(*number) ? std::optional(*number) : std::nullopt;
 }
@@ -175,18 +187,20 @@ Quantities::Quantities(std::span<const StepPart> parts) {
   for (auto& group :
        {head_quantities(), memory_quantities(), step_quantities(parts), efficiency_quantities(),
         run_quantities(), cost_quantities(), power_quantities(), tail_quantities()})
-    rows_.insert(rows_.end(), group.begin(), group.end());
+    table_.rows.insert(table_.rows.end(), group.begin(), group.end());
+  table_.lists = lists();
+  table_.groups = groups();
 }
 
 std::optional<QuantityAt> Quantities::find(std::string_view path) const {
-  for (const ForecastQuantity& row : rows_)
+  for (const ValueRow& row : table_.rows)
     if (const auto index = fit(row.path, path)) return QuantityAt{&row, *index};
   return std::nullopt;
 }
 
-std::vector<std::string> Quantities::paths(bool (*wanted)(const ForecastQuantity&)) const {
+std::vector<std::string> Quantities::paths(bool (*wanted)(const ValueRow&)) const {
   std::vector<std::string> result;
-  for (const ForecastQuantity& row : rows_) {
+  for (const ValueRow& row : table_.rows) {
     if (!wanted(row)) continue;
     result.push_back(row.path);
     if (const std::size_t star = result.back().find('*'); star != std::string::npos)
@@ -196,21 +210,13 @@ std::vector<std::string> Quantities::paths(bool (*wanted)(const ForecastQuantity
 }
 
 std::vector<std::string> Quantities::number_paths() const {
-  return paths([](const ForecastQuantity& row) {
-    return row.is_number() && !row.path.starts_with("provenance.");
-  });
+  return paths(
+      [](const ValueRow& row) { return row.is_number() && !row.path.starts_with("provenance."); });
 }
 
 const Quantities& quantities() {
   static const Quantities table;
   return table;
-}
-
-std::span<const QuantityList> quantity_lists() { return lists; }
-
-std::size_t elements(const ForecastQuantity& quantity, const Prediction& prediction) {
-  const QuantityList* list = list_of(quantity);
-  return list == nullptr ? 1 : list->size(prediction);
 }
 
 }  // namespace foretrain

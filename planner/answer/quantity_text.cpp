@@ -55,7 +55,7 @@ std::string number_text(Measure measure, double number) {
 
 }  // namespace
 
-std::string quantity_text(Measure measure, const QuantityValue& value) {
+std::string quantity_text(Measure measure, const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   const double* number = std::get_if<double>(&value);
@@ -68,7 +68,7 @@ std::string quantity_text(std::string_view path, std::optional<double> number) {
   const bool whole = number && std::abs(*number) < exact && *number == std::trunc(*number);
   if (whole && measure == Measure::count && !quantities().find(path))
     return with_thousands(static_cast<std::int64_t>(*number));
-  return quantity_text(measure, number ? QuantityValue{*number} : QuantityValue{});
+  return quantity_text(measure, number ? Value{*number} : Value{});
 }
 
 std::string range_text(std::string_view path, const Banded& range) {
@@ -78,15 +78,8 @@ std::string range_text(std::string_view path, const Banded& range) {
 }
 
 Measure measure_of(std::string_view path) {
-  if (const auto found = quantities().find(path)) return found->quantity->measure;
-  const auto names = [&](std::string_view unit) { return path.find(unit) != path.npos; };
-  if (names("usd")) return Measure::dollars;
-  if (names("_per_s")) return Measure::count;
-  if (path.ends_with("_s") || names("_s.")) return Measure::seconds;
-  if (names("bytes")) return Measure::bytes;
-  for (const char* share : {"within_goals", "busy", "most_cache", "results.chance"})
-    if (path.ends_with(share)) return Measure::share;
-  return Measure::count;
+  const auto found = quantities().find(path);
+  return found ? found->quantity->measure : measure_by_unit(path);
 }
 
 Dimension dimension_of(Measure measure) {

@@ -8,15 +8,15 @@ namespace {
 using enum ConstantSource;
 
 auto of_run(const RunPart& part) {
-  return [time = part.time](const Prediction& p, std::size_t) {
-    return p.run.split ? QuantityValue{((*p.run.split).*time).value()} : QuantityValue{};
-  };
+  return read<Prediction>([time = part.time](const Prediction& p) {
+    return p.run.split ? std::optional((*p.run.split).*time) : std::nullopt;
+  });
 }
 
 }  // namespace
 
-std::vector<ForecastQuantity> run_quantities() {
-  std::vector<ForecastQuantity> rows{
+std::vector<ValueRow> run_quantities() {
+  std::vector<ValueRow> rows{
       {"run.tokens", "tokens of the run", Measure::tokens,
        at<&Prediction::run, &RunForecast::tokens>, "Tokens of the whole run.", "training.tokens",
        "training.tokens"},

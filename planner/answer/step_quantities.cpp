@@ -7,20 +7,20 @@ namespace {
 using enum ConstantSource;
 
 auto of_step(const StepPart& part) {
-  return [time = part.time](const Prediction& p, std::size_t) {
-    return p.step ? QuantityValue{(p.step->breakdown.*time).value()} : QuantityValue{};
-  };
+  return read<Prediction>([time = part.time](const Prediction& p) {
+    return p.step ? std::optional(p.step->breakdown.*time) : std::nullopt;
+  });
 }
 
 constexpr const char* shape = "model training.sequence training.global_batch";
 
 }  // namespace
 
-std::vector<ForecastQuantity> step_quantities(std::span<const StepPart> parts) {
+std::vector<ValueRow> step_quantities(std::span<const StepPart> parts) {
   std::string inputs;
   for (const StepPart& part : parts)
     inputs += (inputs.empty() ? "@step.breakdown." : " @step.breakdown.") + std::string(part.key);
-  std::vector<ForecastQuantity> rows{
+  std::vector<ValueRow> rows{
       {"step.time_s", "step time", Measure::seconds, at<&Prediction::step, &StepForecast::time>,
        "Time of one optimizer step, in seconds.",
        "the parts of step.breakdown add up to it: work of a stage (mean), what the schedule leaves "
@@ -46,7 +46,7 @@ std::vector<ForecastQuantity> step_quantities(std::span<const StepPart> parts) {
   return rows;
 }
 
-std::vector<ForecastQuantity> efficiency_quantities() {
+std::vector<ValueRow> efficiency_quantities() {
   return {
       {"flops.model_per_step", "model FLOPs per step", Measure::flop,
        at<&Prediction::flops, &FlopsForecast::model_per_step>,

@@ -4,9 +4,20 @@
 #include <algorithm>
 
 #include "models/base/require.hpp"
-#include "planner/answer/study_json.hpp"
 
 namespace foretrain {
+
+std::vector<StudyFigure> figures_of(const ValueRows& rows, const void* report, bool runs) {
+  std::vector<StudyFigure> figures;
+  for (const ValueRow& row : rows.rows) {
+    StudyFigure& figure = figures.emplace_back(StudyFigure{row});
+    if (!runs) continue;
+    const Value value = row.get(report);
+    if (const double* number = std::get_if<double>(&value)) figure.value = *number;
+    if (row.band_of) figure.band = row.band_of(report);
+  }
+  return figures;
+}
 
 const StudyFigure* find_figure(std::span<const StudyFigure> figures, std::string_view path) {
   const StudyFigure* ends = nullptr;
@@ -25,11 +36,6 @@ const StudyFigure& ranking(std::span<const StudyFigure> figures) {
                                   [](const StudyFigure& figure) { return figure.ranks; });
   FORETRAIN_REQUIRE(found != figures.end());
   return *found;
-}
-
-void put_figures(std::span<const StudyFigure> figures, Json& tree) {
-  for (const StudyFigure& figure : figures)
-    json_at(tree, figure.path) = number_or_null(figure.value);
 }
 
 }  // namespace foretrain

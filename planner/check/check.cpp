@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "planner/answer/quantity.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
 

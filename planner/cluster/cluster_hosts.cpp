@@ -4,19 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "models/base/contains.hpp"
 #include "models/base/require.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
-#include "planner/version.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/safe_text.hpp"
@@ -28,12 +26,6 @@ namespace {
 using Align = TextTable::Align;
 
 constexpr int most_growth = 64;
-
-const std::array<std::pair<const char*, QueueEstimate QueueTimes::*>, 4> statistics{
-    {{"mean", &QueueTimes::mean},
-     {"p50", &QueueTimes::p50},
-     {"p90", &QueueTimes::p90},
-     {"p99", &QueueTimes::p99}}};
 
 std::string trimmed_words(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
@@ -55,7 +47,7 @@ QueueEstimate estimate_of(const QueueGoal& goal, const HostsRow& row) {
   const ClassSummary& jobs = judged(goal, row);
   if (goal.is_deadlines()) return jobs.in_time.value_or(QueueEstimate{1.0});
   const QueueTimes& wait = jobs.wait;
-  for (const auto& [name, member] : statistics)
+  for (const auto& [name, member] : queue_statistics)
     if (goal.statistic == name) return wait.*member;
   return wait.mean;
 }
@@ -117,38 +109,81 @@ int least_hosts(const QueueModel& queue) {
   return least;
 }
 
-Json row_tree(const HostsRow& row) {
-  Json wait = Json::object();
-  Json intervals = Json::object();
-  for (const auto& [name, member] : statistics) {
-    const QueueEstimate& estimate = row.summary.all.wait.*member;
-    wait[name] = estimate.value;
-    intervals[name] = estimate.low ? Json::array({*estimate.low, *estimate.high}) : Json(nullptr);
-  }
-  Json classes = Json::array();
-  for (std::size_t i = 0; i < row.file.queue.classes.size(); ++i) {
-    Json times = Json::object();
-    for (const auto& [name, member] : statistics)
-      times[name] = (row.summary.classes[i].wait.*member).value;
-    const auto& met = row.summary.classes[i].in_time;
-    classes.push_back({{"name", row.file.queue.classes[i].name},
-                       {"wait_s", std::move(times)},
-                       {"deadlines_met", met ? Json(met->value) : Json(nullptr)}});
-  }
-  const ClusterCost cost = cluster_cost(row.file, row.summary);
-  return {
-      {"hosts", row.file.queue.hosts},
-      {"gpus", row.file.gpus()},
-      {"offered_load", offered_load(row.file.queue)},
-      {"utilisation",
-       {{"allocated", row.summary.allocated.value}, {"productive", row.summary.productive.value}}},
-      {"wait_s", std::move(wait)},
-      {"wait_confidence_s", std::move(intervals)},
-      {"classes", std::move(classes)},
-      {"cost_usd", cost.together ? Json(cost.together->value()) : Json(nullptr)},
-      {"rented_gpu_hours", cost.rented_gpu_hours},
-      {"replications", row.summary.replications}};
+struct HostsClassShown {
+  const QueueClass& jobs;
+  const ClassSummary& summary;
+};
+
+const ValueTable<HostsClassShown> hosts_class_values = [] {
+  ValueTable<HostsClassShown> rows;
+  rows.add("name", [](const HostsClassShown& shown) { return shown.jobs.name; });
+  for (const auto& [name, member] : queue_statistics)
+    rows.add(std::string("wait_s.") + name, [member = member](const HostsClassShown& shown) {
+      return (shown.summary.wait.*member).value;
+    });
+  return rows
+      .add("deadlines_met",
+           [](const HostsClassShown& shown) {
+             const auto& met = shown.summary.in_time;
+             return met ? std::optional(met->value) : std::nullopt;
+           })
+      .as(Measure::share);
+}();
+
+std::vector<HostsClassShown> hosts_classes_of(const HostsRow& row) {
+  std::vector<HostsClassShown> classes;
+  for (std::size_t i = 0; i < row.file.queue.classes.size(); ++i)
+    classes.push_back({row.file.queue.classes[i], row.summary.classes[i]});
+  return classes;
 }
+
+const ValueTable<HostsRow> hosts_row_values = [] {
+  ValueTable<HostsRow> rows;
+  rows.add("hosts", [](const HostsRow& row) { return row.file.queue.hosts; })
+      .add("gpus", [](const HostsRow& row) { return row.file.gpus(); })
+      .add("offered_load", [](const HostsRow& row) { return offered_load(row.file.queue); })
+      .add("utilisation.allocated", [](const HostsRow& row) { return row.summary.allocated.value; })
+      .add("utilisation.productive",
+           [](const HostsRow& row) { return row.summary.productive.value; });
+  for (const auto& [name, member] : queue_statistics)
+    rows.add(std::string("wait_s.") + name, [member = member](const HostsRow& row) {
+      return (row.summary.all.wait.*member).value;
+    });
+  for (const auto& [name, member] : queue_statistics)
+    rows.add(std::string("wait_confidence_s.") + name, [member = member](const HostsRow& row) {
+      return confidence_of(row.summary.all.wait.*member);
+    });
+  return rows.add("classes", hosts_classes_of, hosts_class_values)
+      .add("cost_usd",
+           [](const HostsRow& row) { return cluster_cost(row.file, row.summary).together; })
+      .add("rented_gpu_hours",
+           [](const HostsRow& row) { return cluster_cost(row.file, row.summary).rented_gpu_hours; })
+      .add("replications", [](const HostsRow& row) { return row.summary.replications; });
+}();
+
+const ValueTable<QueueGoal> goal_values =
+    ValueTable<QueueGoal>{}
+        .add(
+            "class", [](const QueueGoal& goal) { return if_any(goal.job_class); },
+            "Null: all jobs.")
+        .add("statistic", &QueueGoal::statistic)
+        .add("most_s",
+             [](const QueueGoal& goal) {
+               return goal.is_deadlines() ? std::nullopt : std::optional(goal.most);
+             })
+        .add("least_share", [](const QueueGoal& goal) {
+          return goal.is_deadlines() ? std::optional(goal.least) : std::nullopt;
+        });
+
+const ValueTable<HostsStudy> hosts_study_table =
+    ValueTable<HostsStudy>{"cluster-hosts/1",
+                           "foretrain cluster --hosts, --wait or --deadlines, --json: schema "
+                           "cluster-hosts/1; null is unknown"}
+        .add("name", &HostsStudy::name)
+        .add("goal", &HostsStudy::goal, goal_values)
+        .add("fewest_hosts", &HostsStudy::fewest, "That keep the goal; null: none do, or no goal.")
+        .add("stopped", &HostsStudy::stopped)
+        .add("rows", &HostsStudy::rows, hosts_row_values, "By hosts, upwards.");
 
 /// What own and rented hosts cost together; empty where rows do not say it.
 AnswerSection costs_section(const HostsStudy& study) {
@@ -227,7 +262,7 @@ QueueGoal wait_goal(const std::string& where, const std::string& text) {
   QueueGoal goal;
   goal.statistic = lower_case(blank == std::string::npos ? left : left.substr(blank + 1));
   if (blank != std::string::npos) goal.job_class = trimmed_words(left.substr(0, blank));
-  if (std::ranges::none_of(statistics,
+  if (std::ranges::none_of(queue_statistics,
                            [&](const auto& known) { return goal.statistic == known.first; }))
     throw UsageError(form);
   const auto most = parse_quantity(trimmed_words(text.substr(sign + 2)), Dimension::time);
@@ -339,22 +374,9 @@ Answer hosts_answer(const HostsStudy& study) {
 }
 
 std::string hosts_study_json(const HostsStudy& study) {
-  Json rows = Json::array();
-  for (const HostsRow& row : study.rows) rows.push_back(row_tree(row));
-  Json goal = nullptr;
-  if (study.goal)
-    goal = {{"class", study.goal->job_class.empty() ? Json(nullptr) : Json(study.goal->job_class)},
-            {"statistic", study.goal->statistic},
-            {"most_s", study.goal->is_deadlines() ? Json(nullptr) : Json(study.goal->most.value())},
-            {"least_share", study.goal->is_deadlines() ? Json(study.goal->least) : Json(nullptr)}};
-  const Json tree{{"schema", "cluster-hosts/1"},
-                  {"foretrain_version", version},
-                  {"name", study.name},
-                  {"goal", std::move(goal)},
-                  {"fewest_hosts", study.fewest ? Json(*study.fewest) : Json(nullptr)},
-                  {"stopped", study.stopped},
-                  {"rows", std::move(rows)}};
-  return tree.dump(2) + "\n";
+  return json_text(hosts_study_table, study);
 }
+
+const ValueRows& hosts_study_document() { return hosts_study_table.rows(); }
 
 }  // namespace foretrain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "sim/queue/queue_study.hpp"
 
@@ -63,5 +64,6 @@ using FileWithHosts = std::function<ClusterFile(int)>;
 [[nodiscard]] Answer hosts_answer(const HostsStudy& study);
 /// Schema cluster-hosts/1: planner/schemas/cluster-hosts.schema.json.
 [[nodiscard]] std::string hosts_study_json(const HostsStudy& study);
+[[nodiscard]] const ValueRows& hosts_study_document();
 
 }  // namespace foretrain

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/base/quantity.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "sim/queue/queue_study.hpp"
 
@@ -32,6 +35,16 @@ struct ClusterEnergy {
 
 [[nodiscard]] ClusterCost cluster_cost(const ClusterFile& file, const QueueSummary& summary);
 
+/// Of waits and turnarounds, as JSON and goals name them.
+inline constexpr std::array<std::pair<const char*, QueueEstimate QueueTimes::*>, 4>
+    queue_statistics{{{"mean", &QueueTimes::mean},
+                      {"p50", &QueueTimes::p50},
+                      {"p90", &QueueTimes::p90},
+                      {"p99", &QueueTimes::p99}}};
+
+/// Both ends of a confidence interval; nothing of one replication.
+[[nodiscard]] std::optional<std::array<double, 2>> confidence_of(const QueueEstimate& estimate);
+
 /// GPU-hours and their price; empty without cluster.burst.
 [[nodiscard]] AnswerSection cost_section(const ClusterFile& file, const QueueSummary& summary);
 
@@ -42,6 +55,7 @@ struct ClusterEnergy {
                                     const std::vector<ScheduledStretch>& schedule = {});
 /// Schema cluster/1: planner/schemas/cluster.schema.json.
 [[nodiscard]] std::string cluster_json(const ClusterFile& file, const QueueSummary& summary);
+[[nodiscard]] const ValueRows& cluster_document();
 /// RFC 4180: a row per class and one of all jobs.
 [[nodiscard]] std::string cluster_csv(const ClusterFile& file, const QueueSummary& summary);
 /// Queue and hosts over the horizon as a picture.

@@ -8,6 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/cluster/job_law_fit.hpp"
 #include "planner/cluster/job_log.hpp"
 #include "sim/queue/queue_model.hpp"
@@ -89,5 +90,6 @@ struct WorkloadFit {
 [[nodiscard]] Answer workload_fit_answer(const WorkloadFit& fit);
 /// Schema cluster-fit/1: planner/schemas/cluster-fit.schema.json.
 [[nodiscard]] std::string workload_fit_json(const WorkloadFit& fit);
+[[nodiscard]] const ValueRows& workload_fit_document();
 
 }  // namespace foretrain

@@ -3,10 +3,9 @@
 
 #include <cmath>
 
+#include "planner/answer/value_json.hpp"
 #include "planner/cluster/workload_fit.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -130,66 +129,98 @@ AnswerTable sizes_table(const WorkloadFit& fit) {
   return table;
 }
 
-Json cycle_tree(const std::optional<CycleTest>& test) {
-  if (!test) return nullptr;
-  return {{"periods", test->periods},
-          {"f", test->statistic},
-          {"probability", test->probability},
-          {"peak_over_mean", test->peak},
-          {"taken", test->taken}};
+const ValueTable<CycleTest> cycle_values =
+    ValueTable<CycleTest>{}
+        .add("periods", &CycleTest::periods)
+        .add("f", &CycleTest::statistic)
+        .add("probability", &CycleTest::probability, "That chance gives as much.")
+        .add("peak_over_mean", &CycleTest::peak)
+        .add("taken", &CycleTest::taken);
+
+const ValueTable<ArrivalFit> arrival_values =
+    ValueTable<ArrivalFit>{}
+        .add("per_day", [](const ArrivalFit& fit) { return fit.law.rate * days; })
+        .add(
+            "day", [](const ArrivalFit& fit) { return fit.law.day; }, "Over its mean, by hour.")
+        .add(
+            "week", [](const ArrivalFit& fit) { return fit.law.week; }, "Over its mean, by day.")
+        .add("day_test", &ArrivalFit::day, cycle_values, "Null: the log is too short.")
+        .add("week_test", &ArrivalFit::week, cycle_values, "Null: the log is too short.")
+        .add("gaps", &ArrivalFit::gaps)
+        .add("ks_distance",
+             [](const ArrivalFit& fit) {
+               return fit.gaps > 0 ? std::optional(fit.distance) : std::nullopt;
+             })
+        .add("dispersion", &ArrivalFit::dispersion,
+             "1 of a Poisson process, more where jobs come in bursts.")
+        .add("growth", &ArrivalFit::growth,
+             "Second half of the log over the first, where chance does not "
+             "give as much.");
+
+const ValueTable<DurationFit> duration_fit_values =
+    ValueTable<DurationFit>{}
+        .add("law", [](const DurationFit& fit) { return fit.law.kind; })
+        .add("mean_s", [](const DurationFit& fit) { return fit.law.mean(); })
+        .add("cv", [](const DurationFit& fit) { return std::sqrt(fit.law.squared_variation()); })
+        .add("aic", &DurationFit::aic)
+        .add("ks_distance", &DurationFit::distance);
+
+const ValueTable<LimitFit> limit_values =
+    ValueTable<LimitFit>{}
+        .add("told", &LimitFit::told, "Jobs that have one.")
+        .add("reached", &LimitFit::reached, "Jobs that ran to it.")
+        .add("time_s", &LimitFit::time, "Of all, where they have the same.")
+        .add("factor", &LimitFit::factor, "Over the duration.");
+
+const ValueTable<JobSize> job_size_values =
+    ValueTable<JobSize>{}.add("hosts", &JobSize::hosts).add("jobs", [](const JobSize& size) {
+      return std::llround(size.weight);
+    });
+
+const ValueTable<FittedClass> fitted_values =
+    ValueTable<FittedClass>{}
+        .add("name", &FittedClass::name)
+        .add("team", [](const FittedClass& fitted) { return if_any(fitted.team); })
+        .add("jobs", &FittedClass::jobs)
+        .add("arrivals", &FittedClass::arrivals, arrival_values)
+        .add("sizes", &FittedClass::sizes, job_size_values)
+        .add("duration.law", [](const FittedClass& fitted) { return fitted.duration.kind; })
+        .add("duration.mean_s", [](const FittedClass& fitted) { return fitted.duration.mean(); })
+        .add("duration.cv",
+             [](const FittedClass& fitted) {
+               return std::sqrt(fitted.duration.squared_variation());
+             })
+        .add("duration.log_mean_s", &FittedClass::log_mean)
+        .add("duration.ks_distance", &FittedClass::distance)
+        .add("duration.n", &FittedClass::jobs)
+        .add("duration.tried", &FittedClass::laws, duration_fit_values, "Best first.")
+        .add("limit", &FittedClass::limit, limit_values,
+             "Time limits that jobs were submitted with.")
+        .add("hosts_in_use.log", &FittedClass::log_hosts)
+        .add("hosts_in_use.model", &FittedClass::model_hosts);
+
+ValueTable<WorkloadFit> make_workload_fit_table() {
+  using R = const WorkloadFit&;
+  return ValueTable<WorkloadFit>{"cluster-fit/1",
+                                 "foretrain cluster fit --json, schema cluster-fit/1; null is "
+                                 "unknown"}
+      .add("name", [](R fit) { return fit.request.name; })
+      .add("source", [](R fit) { return fit.request.source; })
+      .add("cluster.host", [](R fit) { return fit.request.host; })
+      .add("cluster.hosts", &WorkloadFit::hosts)
+      .add("cluster.most_in_use", &WorkloadFit::most_in_use, "Null: starts are not known.")
+      .add("window.from_s", [](R fit) { return fit.window.from; })
+      .add("window.to_s", [](R fit) { return fit.window.to; })
+      .add("jobs", &WorkloadFit::jobs)
+      .add("left_out", &WorkloadFit::left_out, "Jobs that never ran.")
+      .add("classes", &WorkloadFit::classes, fitted_values)
+      .add("notes", &WorkloadFit::notes)
+      .add("file", workload_yaml, "The cluster file of the model.");
 }
 
-Json arrivals_tree(const ArrivalFit& fit) {
-  return {{"per_day", fit.law.rate * days},
-          {"day", fit.law.day},
-          {"week", fit.law.week},
-          {"day_test", cycle_tree(fit.day)},
-          {"week_test", cycle_tree(fit.week)},
-          {"gaps", fit.gaps},
-          {"ks_distance", fit.gaps > 0 ? Json(fit.distance) : Json(nullptr)},
-          {"dispersion", number_or_null(fit.dispersion)},
-          {"growth", number_or_null(fit.growth)}};
-}
-
-Json tried_tree(const DurationFit& fit) {
-  return {{"law", std::string(name_of(fit.law.kind))},
-          {"mean_s", fit.law.mean().value()},
-          {"cv", std::sqrt(fit.law.squared_variation())},
-          {"aic", fit.aic},
-          {"ks_distance", fit.distance}};
-}
-
-Json duration_tree(const FittedClass& fitted) {
-  Json tried = Json::array();
-  for (const DurationFit& fit : fitted.laws) tried.push_back(tried_tree(fit));
-  return {{"law", std::string(name_of(fitted.duration.kind))},
-          {"mean_s", fitted.duration.mean().value()},
-          {"cv", std::sqrt(fitted.duration.squared_variation())},
-          {"log_mean_s", fitted.log_mean.value()},
-          {"ks_distance", fitted.distance},
-          {"n", fitted.jobs},
-          {"tried", std::move(tried)}};
-}
-
-Json limit_tree(const LimitFit& limit) {
-  return {{"told", limit.told},
-          {"reached", limit.reached},
-          {"time_s", limit.time ? Json(limit.time->value()) : Json(nullptr)},
-          {"factor", number_or_null(limit.factor)}};
-}
-
-Json fitted_tree(const FittedClass& fitted) {
-  Json sizes = Json::array();
-  for (const JobSize& size : fitted.sizes)
-    sizes.push_back({{"hosts", size.hosts}, {"jobs", std::llround(size.weight)}});
-  return {{"name", fitted.name},
-          {"team", fitted.team.empty() ? Json(nullptr) : Json(fitted.team)},
-          {"jobs", fitted.jobs},
-          {"arrivals", arrivals_tree(fitted.arrivals)},
-          {"sizes", std::move(sizes)},
-          {"duration", duration_tree(fitted)},
-          {"limit", limit_tree(fitted.limit)},
-          {"hosts_in_use", {{"log", fitted.log_hosts}, {"model", fitted.model_hosts}}}};
+const ValueTable<WorkloadFit>& workload_fit_table() {
+  static const auto table = make_workload_fit_table();
+  return table;
 }
 
 }  // namespace
@@ -207,23 +238,9 @@ Answer workload_fit_answer(const WorkloadFit& fit) {
 }
 
 std::string workload_fit_json(const WorkloadFit& fit) {
-  Json classes = Json::array();
-  for (const FittedClass& fitted : fit.classes) classes.push_back(fitted_tree(fitted));
-  const Json tree{{"schema", "cluster-fit/1"},
-                  {"foretrain_version", version},
-                  {"name", fit.request.name},
-                  {"source", fit.request.source},
-                  {"cluster",
-                   {{"host", fit.request.host},
-                    {"hosts", fit.hosts},
-                    {"most_in_use", fit.most_in_use ? Json(*fit.most_in_use) : Json(nullptr)}}},
-                  {"window", {{"from_s", fit.window.from}, {"to_s", fit.window.to}}},
-                  {"jobs", fit.jobs},
-                  {"left_out", fit.left_out},
-                  {"classes", std::move(classes)},
-                  {"notes", fit.notes},
-                  {"file", workload_yaml(fit)}};
-  return tree.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(workload_fit_table(), fit);
 }
+
+const ValueRows& workload_fit_document() { return workload_fit_table().rows(); }
 
 }  // namespace foretrain

@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
+#include "planner/answer/value_csv.hpp"
 #include "planner/constants/constants.hpp"
 #include "planner/evidence/internal/validate_marks.hpp"
-#include "planner/forecast/report_csv.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 

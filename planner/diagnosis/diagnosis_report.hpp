@@ -8,6 +8,7 @@
 #include "calibration/training_logs/training_log.hpp"
 #include "models/inputs/job.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 
 namespace foretrain {
 
@@ -20,8 +21,8 @@ struct DiagnosisReport {
   Diagnosis diagnosis;
 };
 
-/// Training logs of one run. @throws ScenarioError with what is wrong in them, UsageError where they
-/// say no step times
+/// Training logs of one run. @throws ScenarioError with what is wrong in them, UsageError where
+/// they say no step times
 [[nodiscard]] TrainingLog timed_log(const std::vector<std::string>& files);
 
 /// Compares a log with the forecast of the plan of a scenario. @throws UsageError where that plan
@@ -36,5 +37,6 @@ struct DiagnosisReport {
 
 /// Schema diagnosis/1; key names carry units, unknown values are null.
 [[nodiscard]] std::string diagnosis_json(const DiagnosisReport& report);
+[[nodiscard]] const ValueRows& diagnosis_document();
 
 }  // namespace foretrain

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/validate/validations.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "planner/evidence/figure_order.hpp"
 #include "planner/evidence/internal/validate_alone.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/forecast/report_csv.hpp"
 #include "planner/text/json.hpp"
 
 namespace foretrain {

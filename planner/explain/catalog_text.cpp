@@ -8,7 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/json_of.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "planner/text/text_table.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/safe_text.hpp"
@@ -80,7 +81,7 @@ std::string scenario_json(const Scenario& scenario) {
   for (const SourceFile& file : scenario.files)
     files.push_back({{"path", file.path}, {"sha256", file.sha256}});
   return dump({{"schema", "scenario/1"},
-               {"scenario", scenario_tree(scenario)},
+               {"scenario", json_of(scenario_value(scenario))},
                {"values", std::move(values)},
                {"files", std::move(files)}});
 }

@@ -8,8 +8,9 @@
 
 #include "models/base/contains.hpp"
 #include "models/forecast/band.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/answer/quantity.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"
@@ -69,8 +70,7 @@ void add_scenario_inputs(const Scenario& scenario, std::string_view key,
     if (value.path.starts_with(group)) inputs.push_back({value.path, value.value, value.origin});
 }
 
-std::vector<ExplainInput> inputs_of(const Report& report, const Json& tree,
-                                    const ForecastQuantity& row) {
+std::vector<ExplainInput> inputs_of(const Report& report, const Json& tree, const ValueRow& row) {
   std::vector<ExplainInput> inputs;
   for (const std::string_view word : words(row.inputs)) {
     if (!word.starts_with('@')) {
@@ -120,7 +120,7 @@ bool is_of_the_step(std::string_view path) {
 }
 
 ExplainAnswer explain_number(const Report& report, const Json& tree, const std::string& path,
-                             const ForecastQuantity& row) {
+                             const ValueRow& row) {
   ExplainAnswer answer;
   answer.path = path;
   answer.meaning = row.meaning;
@@ -181,7 +181,7 @@ std::vector<std::string> known_quantities(const Report& report, const Json& tree
   for (const std::string& path : leaf_paths(tree))
     if (quantities().find(path)) result.push_back(path);
   // What this forecast lacks as a whole still has a formula.
-  for (const ForecastQuantity& row : quantities().rows())
+  for (const ValueRow& row : quantities().rows())
     if (!row.in_list() && !contains(result, row.path)) result.push_back(row.path);
   for (const ResolvedValue& value : report.scenario.values) result.push_back(value.path);
   result.emplace_back(band_path);
@@ -201,9 +201,9 @@ ExplainAnswer explain_group(const Json& group, const std::string& path) {
 
 /// The row whose last word is `word`, its unit left out or not ("bubble", "bubble_s"), when there
 /// is just one.
-const ForecastQuantity* find_by_last_word(std::string_view word) {
-  const ForecastQuantity* found = nullptr;
-  for (const ForecastQuantity& row : quantities().rows()) {
+const ValueRow* find_by_last_word(std::string_view word) {
+  const ValueRow* found = nullptr;
+  for (const ValueRow& row : quantities().rows()) {
     if (row.in_list()) continue;
     const std::string_view path = row.path;
     const std::string_view last = path.substr(path.rfind('.') + 1);
@@ -288,12 +288,12 @@ ExplainAnswer explain(const Report& report, const std::string& quantity) {
   const std::string key = path.starts_with("scenario.") ? path.substr(9) : path;
   if (const ResolvedValue* value = find_value(report.scenario, key))
     return explain_scenario_value(*value);
-  const Json resolved = scenario_tree(report.scenario);
+  const Json resolved = json_of(scenario_value(report.scenario));
   for (const auto& [root, name] : {std::pair{&tree, &path}, std::pair{&resolved, &key}}) {
     const Json* group = name->empty() ? nullptr : find_path(*root, *name);
     if (group != nullptr && group->is_structured()) return explain_group(*group, *name);
   }
-  if (const ForecastQuantity* meant = find_by_last_word(quantity))
+  if (const ValueRow* meant = find_by_last_word(quantity))
     return explain_number(report, tree, meant->path, *meant);
   throw UsageError("there is no quantity '" + quantity +
                    "' (foretrain explain SCENARIO lists all)" +
@@ -307,7 +307,7 @@ Answer quantities_answer(const Report& report, const std::string& source) {
   table.layout.apart = 1;
   const std::string heaviest =
       report.prediction.memory ? std::to_string(report.prediction.memory->peak_stage) : "0";
-  for (const ForecastQuantity& row : quantities().rows()) {
+  for (const ValueRow& row : quantities().rows()) {
     if (row.in_list() && !row.path.starts_with("memory.stages.")) continue;
     std::string path = row.path;
     if (const std::size_t star = path.find('*'); star != std::string::npos)

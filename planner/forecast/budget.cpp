@@ -37,7 +37,8 @@ std::optional<KnownNumber> known_number(const std::string& metric, const Report&
   const Prediction& prediction = report.prediction;
   const auto found = quantities().find(metric);
   const bool limits = found && found->quantity->is_number() && !metric.starts_with("provenance.") &&
-                      (found->index == 0 || found->index < elements(*found->quantity, prediction));
+                      (found->index == 0 ||
+                       found->index < quantities().table().elements(*found->quantity, &prediction));
   if (!limits) return std::nullopt;
   return KnownNumber{found->quantity->measure, found->number(prediction)};
 }

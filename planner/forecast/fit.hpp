@@ -8,6 +8,7 @@
 #include "models/base/names.hpp"
 #include "models/memory/memory.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/forecast/smallest_change.hpp"
@@ -106,5 +107,6 @@ struct FitView {
 /// The report as JSON, schema memory/1 (planner/README.md): every stage, and which was asked for.
 /// @pre view.rank, if any, is a rank of the plan
 [[nodiscard]] std::string fit_json(const FitReport& report, const FitView& view = {});
+[[nodiscard]] const ValueRows& fit_document();
 
 }  // namespace foretrain

@@ -76,22 +76,6 @@ AnswerTable split_table(const GoodputStudy& study) {
   return table;
 }
 
-AnswerTable interval_table(const GoodputStudy& study) {
-  AnswerTable table{{words_column("checkpoint every"), number_column(), number_column("goodput"),
-                     number_column("simulated")}};
-  for (const IntervalRow& row : study.intervals)
-    table.add({row.name, duration_text(row.every), percent_text(row.closed_form),
-               percent_text(row.simulated)});
-  return table;
-}
-
-AnswerTable state_table(const GoodputStudy& study) {
-  AnswerTable table{{words_column("state"), number_column("step"), number_column("pace")}};
-  for (const DegradedState& state : study.states)
-    table.add({state.name, seconds_text(state.step), percent_text(state.pace)});
-  return table;
-}
-
 AnswerTable life_table(const GoodputStudy& study) {
   AnswerTable table{{number_column("day"), words_column("productive time"), number_column(),
                      number_column("stops"), number_column("time lost")}};
@@ -146,8 +130,9 @@ Answer goodput_answer(const GoodputStudy& study, const std::string& source) {
   }
   answer.add("", run_facts(study));
   answer.add("Where the time goes", split_table(study));
-  answer.add("Other checkpoint intervals", interval_table(study));
-  if (!study.states.empty()) answer.add("Steps with parts out, as played", state_table(study));
+  answer.add("Other checkpoint intervals", answer_table(interval_values(), study.intervals));
+  if (!study.states.empty())
+    answer.add("Steps with parts out, as played", answer_table(state_values(), study.states));
   answer.add("One simulated run", life_table(study), AnswerPlace::terminal);
   answer.add(
       "One simulated run",

@@ -65,7 +65,10 @@ struct GoodputOptions {
 /// @param source as report_head() takes it
 /// @return where the time goes, what another checkpoint interval would give, one run week by week
 [[nodiscard]] Answer goodput_answer(const GoodputStudy& study, const std::string& source = {});
+[[nodiscard]] const ValueTable<IntervalRow>& interval_values();
+[[nodiscard]] const ValueTable<DegradedState>& state_values();
 /// Schema goodput/1.
+[[nodiscard]] const ValueRows& goodput_document();
 [[nodiscard]] std::string goodput_json(const GoodputStudy& study);
 
 /// A row of the picture and of the text chart.

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/json_of.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -38,9 +39,11 @@ bool known_early(std::string_view section) {
 
 std::optional<std::string> section_json(const Prediction& prediction, std::string_view section) {
   FORETRAIN_REQUIRE(known_early(section));
-  const auto tree = prediction_section(prediction, section);
-  if (!tree) return std::nullopt;
-  return tree->dump(-1, ' ', false, Json::error_handler_t::replace);
+  const Prediction shown = as_if_it_fit(prediction);
+  const Json tree = json_of(value_of_rows(quantities().table(), &shown, section));
+  const auto found = tree.find(std::string(section));
+  if (found == tree.end()) return std::nullopt;
+  return found->dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 QuickForecasts::QuickForecasts(const fs::path& file, const std::vector<std::string>& keys,

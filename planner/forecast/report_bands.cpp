@@ -22,7 +22,7 @@ void add_band(AnswerTable& table, std::string_view path, BandEnd value, BandEnd 
     bar.mark = 0.5;
     drawn = bar;
   }
-  const ForecastQuantity& quantity = *quantities().find(path)->quantity;
+  const ValueRow& quantity = *quantities().find(path)->quantity;
   const auto text = [&](BandEnd end) {
     if (!end) return std::string();
     // Its label names the unit.
@@ -92,7 +92,7 @@ AnswerTable run_table(const RunForecast& run) {
 
 AnswerTable cost_table(const Prediction& p) {
   std::vector<std::pair<std::string_view, double>> parts;
-  for (const ForecastQuantity& row : quantities().rows())
+  for (const ValueRow& row : quantities().rows())
     if (row.path.starts_with("cost.parts."))
       if (const auto price = QuantityAt{&row}.number(p)) parts.emplace_back(row.label, *price);
   return whole_table(parts, [](double size) { return dollars_text(Dollars{size}); });

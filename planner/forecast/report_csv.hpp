@@ -14,9 +14,4 @@ namespace foretrain {
 [[nodiscard]] std::string report_csv(const std::vector<Report>& reports,
                                      const Quantities& table = quantities());
 
-/// A field as RFC 4180 wants it: quoted when it holds a comma, a quote or a line end. A text that a
-/// spreadsheet would take for a formula (one that starts with =, +, -, @, and is no number) gets an
-/// apostrophe in front of it.
-[[nodiscard]] std::string csv_field(const std::string& cell);
-
 }  // namespace foretrain

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/forecast/report_csv.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "planner/network/collective_table.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"

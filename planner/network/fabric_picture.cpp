@@ -178,9 +178,4 @@ std::vector<double> link_shares(const Fabric& fabric, const std::vector<LinkUse>
   return shares;
 }
 
-std::optional<BytesPerSecond> fabric_bisection(const Fabric& fabric) {
-  if (fabric.spec.hosts < 2) return std::nullopt;
-  return closed_form_bisection(fabric);
-}
-
 }  // namespace foretrain

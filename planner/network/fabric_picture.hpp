@@ -91,7 +91,4 @@ struct FabricPicture {
 [[nodiscard]] std::vector<double> link_shares(const Fabric& fabric,
                                               const std::vector<LinkUse>& links);
 
-/// Across the worst halving of the fabric, see topologies/fabrics/fabric_checks.hpp.
-[[nodiscard]] std::optional<BytesPerSecond> fabric_bisection(const Fabric& fabric);
-
 }  // namespace foretrain

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "planner/forecast/report_csv.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/text/format.hpp"

@@ -6,12 +6,10 @@
 #include <string>
 
 #include "models/post_training/post_training_step.hpp"
-#include "planner/answer/study_json.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -175,6 +173,39 @@ AnswerHead head_of(const PostTrainingReport& report) {
   return head;
 }
 
+bool runs(const PostTrainingReport& report) { return report.forecast.reasons.empty(); }
+
+ValueTable<PostTrainingReport> make_post_training_table() {
+  using R = const PostTrainingReport&;
+  const auto if_runs = [](R report) { return runs(report) ? &report : nullptr; };
+  ValueTable<PostTrainingReport> table{
+      "post-training/1",
+      "foretrain simulate --json of a scenario with post_training: schema post-training/1; null is "
+      "unknown"};
+  table.add("name", &PostTrainingReport::name)
+      .add("model", [](R report) { return report.setup.policy.model.name; })
+      .add("algorithm", [](R report) { return report.setup.plan.algorithm; })
+      .add("feasible", runs)
+      .add(
+          "reasons", [](R report) { return report.forecast.reasons; }, reason_values());
+  for (const char* group : {"step", "generation", "training", "parts", "rollout"})
+    table.group(group, runs);
+  table.group("cost", [](R report) { return runs(report) && report.cost; })
+      .add_from(post_training_values().rows(), "", if_runs)
+      .add_from(
+          serving_words::layout_values().rows(), "",
+          [](R report) -> const ServingLayout& { return report.setup.rollout.layout; }, "rollout.")
+      .add("rollout.engine", [](R report) { return report.setup.rollout.engine.name; })
+      .add(
+          "warnings", [](R report) { return report.forecast.warnings; }, warning_values());
+  return table;
+}
+
+const ValueTable<PostTrainingReport>& post_training_table() {
+  static const auto table = make_post_training_table();
+  return table;
+}
+
 }  // namespace
 
 Answer post_training_answer(const PostTrainingReport& report) {
@@ -191,22 +222,9 @@ Answer post_training_answer(const PostTrainingReport& report) {
 }
 
 std::string post_training_json(const PostTrainingReport& report) {
-  const PostTrainingForecast& forecast = report.forecast;
-  const bool runs = forecast.reasons.empty();
-  Json tree{{"schema", "post-training/1"},
-            {"foretrain_version", version},
-            {"name", report.name},
-            {"model", report.setup.policy.model.name},
-            {"algorithm", name_of(report.setup.plan.algorithm)},
-            {"feasible", runs},
-            {"reasons", serving_words::reasons_tree(forecast.reasons)}};
-  if (!runs) return dump(tree);
-  put_figures(figures_of(post_training_figure_rows(), report, true), tree);
-  tree["rollout"].update(serving_words::layout_tree(report.setup.rollout.layout));
-  tree["rollout"]["engine"] = report.setup.rollout.engine.name;
-  if (!report.cost) tree["cost"] = nullptr;
-  tree["warnings"] = serving_words::warnings_tree(forecast.warnings);
-  return dump(tree);
+  return json_text(post_training_table(), report);
 }
+
+const ValueRows& post_training_document() { return post_training_table().rows(); }
 
 }  // namespace foretrain

@@ -36,9 +36,10 @@ struct PostTrainingReport {
 [[nodiscard]] PostTrainingReport study_post_training(const Scenario& scenario);
 
 /// The numbers of a step, a row each.
-[[nodiscard]] std::span<const StudyRow<PostTrainingReport>> post_training_figure_rows();
+[[nodiscard]] const ValueTable<PostTrainingReport>& post_training_values();
 [[nodiscard]] Answer post_training_answer(const PostTrainingReport& report);
 /// Schema post-training/1.
 [[nodiscard]] std::string post_training_json(const PostTrainingReport& report);
+[[nodiscard]] const ValueRows& post_training_document();
 
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/search/plan_report.hpp"
 
 namespace foretrain {
@@ -24,6 +25,7 @@ enum class PlanBars { winner, all };
                                  const std::string& source = {});
 /// Schema plan/1: planner/README.md, "Output".
 [[nodiscard]] std::string plan_json(const PlanReport& report);
+[[nodiscard]] const ValueRows& plan_document();
 /// RFC 4180: one row per plan of the table.
 [[nodiscard]] std::string plan_csv(const PlanReport& report);
 

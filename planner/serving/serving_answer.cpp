@@ -347,7 +347,7 @@ AnswerHead serving_head(const ServingReport& report) {
         seconds_text(report.ready.plan.warm_up));
     return head;
   }
-  const std::vector<StudyFigure> figures = figures_of(serving_rows(), report, true);
+  const std::vector<StudyFigure> figures = figures_of(serving_values(), report, true);
   const int gpus = report.ready.gpus();
   head.sentence = fmt::format("{} answers {} on {}.", report.model, answers_text(report),
                               report.ready.plan.autoscaling.on()

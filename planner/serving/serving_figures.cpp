@@ -8,7 +8,7 @@
 namespace foretrain {
 namespace {
 
-using Rows = std::vector<StudyRow<ServingReport>>;
+using Rows = ValueTable<ServingReport>;
 constexpr const char* simulated = "simulated request by request (sim/serving/README.md)";
 
 struct TimesRow {
@@ -63,185 +63,180 @@ Banded first_token_banded(const ServingReport& report, double ServingTimes::*per
 
 void add_times(const TimesRow& kind, Rows& rows) {
   for (const auto& [name, percentile] : percentiles) {
-    const bool leads = kind.band != nullptr && std::string_view(name) == "p90";
-    StudyRow<ServingReport> row{
-        {std::string(kind.path) + "." + name, kind.label, kind.meaning, simulated, false, leads}};
     const auto value = [times = kind.times, percentile](const ServingReport& report) {
       return report.summary.*times.*percentile;
     };
-    row.get = value;
+    rows.figure(std::string(kind.path) + "." + name, kind.label, value, kind.meaning, simulated);
     if (kind.band == &ServingBands::ttft)
-      row.band = [percentile](const ServingReport& report) {
+      rows.banded([percentile](const ServingReport& report) {
         return first_token_banded(report, percentile);
-      };
+      });
     else if (kind.band != nullptr)
-      row.band = [value, band = kind.band](const ServingReport& report) {
+      rows.banded([value, band = kind.band](const ServingReport& report) {
         return banded(value(report), report.bands.*band);
-      };
-    rows.push_back(std::move(row));
+      });
+    if (kind.band != nullptr && std::string_view(name) == "p90") rows.leads();
   }
 }
 
-/// A number of the summary or the sample.
+/// A number of the summary or the sample, as the simulation has it.
 template <class Of, class Number>
-StudyRow<ServingReport> plain(Of ServingReport::*of, Number Of::*number, const char* path,
-                              const char* label, const char* meaning) {
-  return {{path, label, meaning, simulated},
-          [=](const ServingReport& report) { return std::optional<double>(report.*of.*number); }};
+Rows& add(Rows& rows, Of ServingReport::*of, Number Of::*number, const char* path,
+          const char* label, const char* meaning) {
+  return rows.figure(
+      path, label, [=](const ServingReport& report) { return report.*of.*number; }, meaning,
+      simulated);
 }
 
-StudyRow<ServingReport> output_rate(bool per_gpu) {
-  const auto rate = [per_gpu](const ServingReport& report) {
-    return report.summary.output_tokens_per_s / (per_gpu ? report.mean_gpus() : 1.0);
-  };
-  return {{per_gpu ? "results.output_tokens_per_s_per_gpu" : "results.output_tokens_per_s",
-           per_gpu ? "output tokens/s per GPU" : "output tokens/s",
-           per_gpu ? "Tokens of answers per second and GPU." : "Tokens of answers per second.",
-           simulated, true, true},
-          rate,
-          [rate](const ServingReport& report) { return rate_banded(report, rate(report)); }};
-}
-
-/// What ranks: a deployment that breaks its goals earns nothing by its tokens.
-StudyRow<ServingReport> good_output_rate() {
-  const auto rate = [](const ServingReport& report) {
-    return report.summary.within_limits * report.summary.output_tokens_per_s / report.mean_gpus();
-  };
-  return {{"results.good_output_tokens_per_s_per_gpu", "good output tokens/s per GPU",
-           "Output tokens per second and GPU, times the share of requests that keep every goal; "
-           "all of them without goals.",
-           "results.output_tokens_per_s_per_gpu x results.within_goals", true, true, true},
-          rate,
-          [rate](const ServingReport& report) { return rate_banded(report, rate(report)); }};
+template <class Rate>
+Rows& add_rate(Rows& rows, const char* path, const char* label, Rate rate, const char* meaning,
+               const char* formula = simulated) {
+  return rows.figure(path, label, rate, meaning, formula)
+      .more_is_better()
+      .banded([rate](const ServingReport& report) { return rate_banded(report, rate(report)); });
 }
 
 void add_rates(Rows& rows) {
+  using R = const ServingReport&;
   constexpr auto summary = &ServingReport::summary;
-  rows.push_back(plain(summary, &ServingSummary::requests_per_s, "results.requests_per_s",
-                       "requests/s", "Requests answered per second."));
-  rows.back().more_is_better = true;
-  rows.back().band = [](const ServingReport& report) {
-    return rate_banded(report, report.summary.requests_per_s);
-  };
-  rows.push_back(output_rate(false));
-  rows.push_back(output_rate(true));
-  rows.push_back(good_output_rate());
-  rows.push_back(plain(summary, &ServingSummary::prompt_tokens_per_s, "results.prompt_tokens_per_s",
-                       "prompt tokens/s", "Tokens of answered prompts per second."));
-  rows.back().more_is_better = true;
-  rows.back().band = [](const ServingReport& report) {
-    return rate_banded(report, report.summary.prompt_tokens_per_s);
-  };
-  rows.push_back(plain(summary, &ServingSummary::within_limits, "results.within_goals",
-                       "share of requests that keep the goals",
-                       "Share of requests that keep every goal, 0 to 1."));
-  rows.back().more_is_better = rows.back().leads = true;
-  rows.push_back(plain(summary, &ServingSummary::goodput_per_s, "results.goodput_requests_per_s",
-                       "requests/s that keep the goals",
-                       "Requests per second that keep every goal."));
-  rows.back().more_is_better = true;
-}
-
-void add_chance(Rows& rows) {
-  rows.push_back(
-      {{"results.chance", "chance to keep the goals",
-        "Chance that the deployment keeps up with its load and keeps every goal, 0 to 1; "
-        "null: nothing is asked of it.",
-        "from the bands of the engine's profile", true},
-       [](const ServingReport& report) { return report.chance; }});
+  add_rate(
+      rows, "results.requests_per_s", "requests/s",
+      [](R report) { return report.summary.requests_per_s; }, "Requests answered per second.");
+  add_rate(
+      rows, "results.output_tokens_per_s", "output tokens/s",
+      [](R report) { return report.summary.output_tokens_per_s; }, "Tokens of answers per second.")
+      .leads();
+  add_rate(
+      rows, "results.output_tokens_per_s_per_gpu", "output tokens/s per GPU",
+      [](R report) { return report.summary.output_tokens_per_s / report.mean_gpus(); },
+      "Tokens of answers per second and GPU.")
+      .leads();
+  // What ranks: a deployment that breaks its goals earns nothing by its tokens.
+  add_rate(
+      rows, "results.good_output_tokens_per_s_per_gpu", "good output tokens/s per GPU",
+      [](R report) {
+        return report.summary.within_limits * report.summary.output_tokens_per_s /
+               report.mean_gpus();
+      },
+      "Output tokens per second and GPU, times the share of requests that keep every goal; all of "
+      "them without goals.",
+      "results.output_tokens_per_s_per_gpu x results.within_goals")
+      .leads()
+      .ranks();
+  add_rate(
+      rows, "results.prompt_tokens_per_s", "prompt tokens/s",
+      [](R report) { return report.summary.prompt_tokens_per_s; },
+      "Tokens of answered prompts per second.");
+  add(rows, summary, &ServingSummary::within_limits, "results.within_goals",
+      "share of requests that keep the goals", "Share of requests that keep every goal, 0 to 1.")
+      .more_is_better()
+      .leads();
+  add(rows, summary, &ServingSummary::goodput_per_s, "results.goodput_requests_per_s",
+      "requests/s that keep the goals", "Requests per second that keep every goal.")
+      .more_is_better();
 }
 
 void add_use(Rows& rows) {
   constexpr auto sample = &ServingReport::sample;
-  rows.push_back(plain(sample, &ServingSample::mean_running, "results.mean_running", "running",
-                       "Requests that run, on average."));
-  rows.push_back(plain(sample, &ServingSample::mean_waiting, "results.mean_waiting", "waiting",
-                       "Requests that wait, on average."));
-  rows.push_back(plain(sample, &ServingSample::longest_queue, "results.longest_queue",
-                       "longest queue", "Most requests that waited at once."));
-  rows.push_back(plain(sample, &ServingSample::waiting_at_end, "results.waiting_at_end",
-                       "waiting at the end", "Requests that wait when the load ends."));
-  rows.push_back(plain(sample, &ServingSample::preemptions, "results.preemptions", "preemptions",
-                       "Requests that made room in the cache and started over."));
-  rows.push_back(plain(sample, &ServingSample::busy, "results.busy", "busy",
-                       "Share of the time in which replicas compute; of those that prefill where "
-                       "there are some, 0 to 1."));
-  rows.push_back({{"results.decode_busy", "decode busy",
-                   "The same of replicas that only decode; null: there are none.", simulated},
-                  [](const ServingReport& report) {
-                    return report.ready.prefill ? std::optional(report.sample.decode_busy)
-                                                : std::nullopt;
-                  }});
-  rows.push_back(plain(sample, &ServingSample::most_cache, "results.most_cache", "fullest cache",
-                       "Share of the cache that was taken at most, 0 to 1."));
-  rows.push_back(
-      {{"results.prompt_found", "prompts found in caches",
-        "Share of prompt tokens that caches held: shared prefixes, earlier turns, 0 to 1.",
-        simulated, true},
-       [](const ServingReport& report) {
-         const ServingSample& seen = report.sample;
-         return seen.asked > 0.0 ? std::optional(seen.found / seen.asked) : std::nullopt;
-       }});
-  rows.push_back(plain(sample, &ServingSample::mean_replicas, "results.mean_replicas",
-                       "replicas on average",
-                       "Replicas that were there, starting ones included; those that prefill where "
-                       "there are some."));
-  rows.push_back(plain(sample, &ServingSample::most_replicas, "results.most_replicas",
-                       "replicas at most", "Most replicas that were there at once."));
-  rows.push_back(plain(sample, &ServingSample::transferred, "results.transferred_bytes",
-                       "moved cache", "Bytes of caches from replicas that prefill to others."));
-  rows.push_back(
-      plain(sample, &ServingSample::steps, "results.steps", "steps", "Steps that were simulated."));
+  add(rows, sample, &ServingSample::mean_running, "results.mean_running", "running",
+      "Requests that run, on average.");
+  add(rows, sample, &ServingSample::mean_waiting, "results.mean_waiting", "waiting",
+      "Requests that wait, on average.");
+  add(rows, sample, &ServingSample::longest_queue, "results.longest_queue", "longest queue",
+      "Most requests that waited at once.");
+  add(rows, sample, &ServingSample::waiting_at_end, "results.waiting_at_end", "waiting at the end",
+      "Requests that wait when the load ends.");
+  add(rows, sample, &ServingSample::preemptions, "results.preemptions", "preemptions",
+      "Requests that made room in the cache and started over.");
+  add(rows, sample, &ServingSample::busy, "results.busy", "busy",
+      "Share of the time in which replicas compute; of those that prefill where there are some, 0 "
+      "to 1.");
+  rows.figure(
+      "results.decode_busy", "decode busy",
+      [](const ServingReport& report) {
+        return report.ready.prefill ? std::optional(report.sample.decode_busy) : std::nullopt;
+      },
+      "The same of replicas that only decode; null: there are none.", simulated);
+  add(rows, sample, &ServingSample::most_cache, "results.most_cache", "fullest cache",
+      "Share of the cache that was taken at most, 0 to 1.");
+  rows.figure(
+          "results.prompt_found", "prompts found in caches",
+          [](const ServingReport& report) {
+            const ServingSample& seen = report.sample;
+            return seen.asked > 0.0 ? std::optional(seen.found / seen.asked) : std::nullopt;
+          },
+          "Share of prompt tokens that caches held: shared prefixes, earlier turns, 0 to 1.",
+          simulated)
+      .more_is_better();
+  add(rows, sample, &ServingSample::mean_replicas, "results.mean_replicas", "replicas on average",
+      "Replicas that were there, starting ones included; those that prefill where there are some.");
+  add(rows, sample, &ServingSample::most_replicas, "results.most_replicas", "replicas at most",
+      "Most replicas that were there at once.");
+  add(rows, sample, &ServingSample::transferred, "results.transferred_bytes", "moved cache",
+      "Bytes of caches from replicas that prefill to others.");
+  add(rows, sample, &ServingSample::steps, "results.steps", "steps", "Steps that were simulated.");
 }
 
-StudyRow<ServingReport> cost_row(double ServingCost::*dollars, const char* path, const char* label,
-                                 const char* meaning, bool leads) {
-  return {{path, label, meaning, "price per GPU-hour x GPUs / tokens per hour", false, leads},
-          [dollars](const ServingReport& report) {
-            return report.cost ? std::optional((*report.cost).*dollars) : std::nullopt;
-          }};
+Rows& add_cost(Rows& rows, double ServingCost::*dollars, const char* path, const char* label,
+               const char* meaning) {
+  return rows.figure(
+      path, label,
+      [dollars](const ServingReport& report) {
+        return report.cost ? std::optional((*report.cost).*dollars) : std::nullopt;
+      },
+      meaning, "price per GPU-hour x GPUs / tokens per hour");
+}
+
+/// Its band is that of the output that it is divided by.
+auto of_output(double ServingCost::*dollars) {
+  return [dollars](const ServingReport& report) {
+    return report.cost ? std::optional(inverse_banded(report, (*report.cost).*dollars))
+                       : std::nullopt;
+  };
 }
 
 Rows make_rows() {
-  Rows rows{
-      {{"gpus", "GPUs", "GPUs that the deployment takes.",
-        "replicas x tensor x pipeline x attention data ranks", false, true},
-       [](const ServingReport& report) { return std::optional<double>(report.ready.gpus()); }}};
-  rows.push_back(plain(&ServingReport::summary, &ServingSummary::requests, "results.requests",
-                       "requests", "Requests that were counted."));
-  rows.push_back(plain(&ServingReport::sample, &ServingSample::submitted, "results.submitted",
-                       "submitted", "Requests that came, the warm-up included."));
-  rows.push_back(plain(&ServingReport::sample, &ServingSample::rejected, "results.rejected",
-                       "refused", "Requests that are larger than a replica's cache."));
-  rows.push_back(plain(&ServingReport::sample, &ServingSample::counted_s, "results.counted_s",
-                       "counted time", "Time in which requests were counted."));
+  constexpr auto sample = &ServingReport::sample;
+  Rows rows;
+  rows.figure(
+          "gpus", "GPUs", [](const ServingReport& report) { return report.ready.gpus(); },
+          "GPUs that the deployment takes.", "replicas x tensor x pipeline x attention data ranks")
+      .leads();
+  add(rows, &ServingReport::summary, &ServingSummary::requests, "results.requests", "requests",
+      "Requests that were counted.");
+  add(rows, sample, &ServingSample::submitted, "results.submitted", "submitted",
+      "Requests that came, the warm-up included.");
+  add(rows, sample, &ServingSample::rejected, "results.rejected", "refused",
+      "Requests that are larger than a replica's cache.");
+  add(rows, sample, &ServingSample::counted_s, "results.counted_s", "counted time",
+      "Time in which requests were counted.");
   for (const TimesRow& kind : kinds_of_time) add_times(kind, rows);
   add_rates(rows);
-  add_chance(rows);
+  rows.figure(
+          "results.chance", "chance to keep the goals", &ServingReport::chance,
+          "Chance that the deployment keeps up with its load and keeps every goal, 0 to 1; null: "
+          "nothing is asked of it.",
+          "from the bands of the engine's profile")
+      .more_is_better();
   add_use(rows);
-  rows.push_back(cost_row(&ServingCost::dollars_per_hour, "cost.usd_per_hour", "cost per hour",
-                          "Dollars per hour of all GPUs.", false));
-  rows.push_back(cost_row(&ServingCost::per_million_output, "cost.usd_per_million_output_tokens",
-                          "cost per million output tokens",
-                          "Dollars per million tokens of answers.", true));
-  rows.push_back(cost_row(&ServingCost::per_million_tokens, "cost.usd_per_million_tokens",
-                          "cost per million tokens",
-                          "Dollars per million tokens of prompts and answers.", false));
-  for (auto row = rows.end() - 2; row != rows.end(); ++row)
-    row->band = [get = row->get](const ServingReport& report) {
-      const std::optional<double> dollars = get(report);
-      return dollars ? std::optional(inverse_banded(report, *dollars)) : std::nullopt;
-    };
-  rows.push_back(
-      {{"prompt_s", "one prompt alone", "One mean prompt on an idle replica.",
-        "models/serving/README.md, \"Step\""},
-       [](const ServingReport& report) { return std::optional(report.prompt.value()); }});
+  using Cost = ServingCost;
+  add_cost(rows, &Cost::dollars_per_hour, "cost.usd_per_hour", "cost per hour",
+           "Dollars per hour of all GPUs.");
+  add_cost(rows, &Cost::per_million_output, "cost.usd_per_million_output_tokens",
+           "cost per million output tokens", "Dollars per million tokens of answers.")
+      .banded(of_output(&Cost::per_million_output))
+      .leads();
+  add_cost(rows, &Cost::per_million_tokens, "cost.usd_per_million_tokens",
+           "cost per million tokens", "Dollars per million tokens of prompts and answers.")
+      .banded(of_output(&Cost::per_million_tokens));
+  rows.figure("prompt_s", "one prompt alone", &ServingReport::prompt,
+              "One mean prompt on an idle replica.", "models/serving/README.md, \"Step\"");
   return rows;
 }
 
 }  // namespace
 
-std::span<const StudyRow<ServingReport>> serving_rows() {
+const ValueTable<ServingReport>& serving_values() {
   static const Rows rows = make_rows();
   return rows;
 }

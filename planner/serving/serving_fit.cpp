@@ -6,17 +6,14 @@
 #include <cmath>
 #include <utility>
 
+#include "planner/answer/value_json.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
 
-using serving_words::layout_tree;
 using serving_words::reasons_section;
-using serving_words::reasons_tree;
 using serving_words::replicas_text;
 
 PoolFit pool_fit(std::string name, const ReadyPool& pool, double request) {
@@ -54,23 +51,47 @@ AnswerSection pool_section(const PoolFit& fit, double request) {
           {std::move(rows), std::move(holds), std::move(room)}};
 }
 
-Json pool_tree(const PoolFit& fit) {
-  Json rows = Json::array();
-  for (const MemoryRow& row : fit.memory.rows)
-    rows.push_back({{"name", row.name}, {"category", row.category}, {"bytes", row.size.value()}});
-  Json rooms = Json::array();
-  for (const ServingRoom& room : fit.rooms)
-    rooms.push_back({{"tokens", room.tokens}, {"requests", room.requests}});
-  Json tree = layout_tree(fit.pool.deployment.layout);
-  tree["pool"] = fit.name;
-  tree["rows"] = std::move(rows);
-  tree["need_bytes"] = fit.memory.need.value();
-  tree["usable_bytes"] = fit.memory.usable.value();
-  tree["cache_bytes_per_token"] = fit.pool.cache.bytes_per_token();
-  tree["requests"] = fit.requests;
-  tree["longest_tokens"] = fit.longest;
-  tree["room"] = std::move(rooms);
-  return tree;
+const ValueTable<MemoryRow> memory_values = ValueTable<MemoryRow>{}
+                                                .add("name", &MemoryRow::name)
+                                                .add("category", &MemoryRow::category)
+                                                .add("bytes", &MemoryRow::size);
+
+const ValueTable<ServingRoom> room_values =
+    ValueTable<ServingRoom>{}
+        .add("tokens", &ServingRoom::tokens, "Of one request.")
+        .add("requests", &ServingRoom::requests, "So long, at once.");
+
+ValueTable<PoolFit> make_pool_values() {
+  using R = const PoolFit&;
+  return ValueTable<PoolFit>{}
+      .add_from(serving_words::layout_values().rows(), "",
+                [](R fit) -> const ServingLayout& { return fit.pool.deployment.layout; })
+      .add("pool", &PoolFit::name)
+      .add(
+          "rows", [](R fit) { return fit.memory.rows; }, memory_values)
+      .add("need_bytes", [](R fit) { return fit.memory.need; })
+      .add("usable_bytes", [](R fit) { return fit.memory.usable; })
+      .add("cache_bytes_per_token", [](R fit) { return fit.pool.cache.bytes_per_token(); })
+      .add("requests", &PoolFit::requests, "Of the mean length, at once.")
+      .add("longest_tokens", &PoolFit::longest, "Of one request alone.")
+      .add("room", &PoolFit::rooms, room_values);
+}
+
+ValueTable<ServingFit> make_serving_fit_table() {
+  static const auto pools = make_pool_values();
+  return ValueTable<ServingFit>{"serving-memory/1",
+                                "foretrain fit --json of a deployment: schema serving-memory/1"}
+      .add("name", &ServingFit::name)
+      .add("model", &ServingFit::model)
+      .add("fits", [](const ServingFit& fit) { return fit.reasons.empty(); })
+      .add("reasons", &ServingFit::reasons, reason_values())
+      .add("request_tokens", &ServingFit::request, "Of the mean request.")
+      .add("pools", &ServingFit::pools, pools);
+}
+
+const ValueTable<ServingFit>& serving_fit_table() {
+  static const auto table = make_serving_fit_table();
+  return table;
 }
 
 }  // namespace
@@ -106,17 +127,8 @@ Answer serving_fit_answer(const ServingFit& fit) {
   return answer;
 }
 
-std::string serving_fit_json(const ServingFit& fit) {
-  Json pools = Json::array();
-  for (const PoolFit& pool : fit.pools) pools.push_back(pool_tree(pool));
-  return dump({{"schema", "serving-memory/1"},
-               {"foretrain_version", version},
-               {"name", fit.name},
-               {"model", fit.model},
-               {"fits", fit.reasons.empty()},
-               {"reasons", reasons_tree(fit.reasons)},
-               {"request_tokens", fit.request},
-               {"pools", std::move(pools)}});
-}
+std::string serving_fit_json(const ServingFit& fit) { return json_text(serving_fit_table(), fit); }
+
+const ValueRows& serving_fit_document() { return serving_fit_table().rows(); }
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "planner/serving/serving_deployment.hpp"
 
 namespace foretrain {
@@ -43,5 +44,6 @@ struct ServingFit {
 [[nodiscard]] Answer serving_fit_answer(const ServingFit& fit);
 /// Schema serving-memory/1.
 [[nodiscard]] std::string serving_fit_json(const ServingFit& fit);
+[[nodiscard]] const ValueRows& serving_fit_document();
 
 }  // namespace foretrain

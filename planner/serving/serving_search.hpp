@@ -72,5 +72,6 @@ inline constexpr int most_serving_gpus = 4096;
 [[nodiscard]] Answer pareto_answer(const Scenario& scenario, const ServingSearch& search);
 [[nodiscard]] std::string serving_search_json(const Scenario& scenario, const ServingSearch& search,
                                               const std::string& question);
+[[nodiscard]] const ValueRows& serving_search_document();
 
 }  // namespace foretrain

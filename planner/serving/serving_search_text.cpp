@@ -3,19 +3,18 @@
 
 #include <utility>
 
+#include "planner/answer/value_json.hpp"
 #include "planner/serving/internal/serving_words.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
 #include "planner/text/shell_word.hpp"
-#include "planner/version.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
 
-using serving_words::cost_tree;
-using serving_words::layout_tree;
+using serving_words::cost_values;
+using serving_words::layout_values;
 
 constexpr std::size_t shown_refusals = 6;
 
@@ -73,28 +72,121 @@ std::string command_of(const Scenario& scenario, const ServingPoint& point) {
   return fmt::format("foretrain serve {} {}", shell_word(scenario.path), set_words(settings));
 }
 
-Json point_tree(const ServingPoint& point, const ServingPlan& plan) {
-  Json goals = Json::object();
-  for (const GoalVerdict& goal : point.goals) goals[goal.name + "_s"] = goal.reached.value();
-  return {{"gpus", point.gpus},
-          {"hosts", point.hosts},
-          {"keeps_goals", point.keeps_goals},
-          {"whole_load", point.whole},
-          {"on_front", point.on_front},
-          {"serve", layout_tree(point.plan.layout)},
-          {"prefill",
-           point.plan.prefill.replicas > 0 ? layout_tree(point.plan.prefill) : Json(nullptr)},
-          {"concurrency", point.plan.load.arrivals == ArrivalKind::closed
-                              ? Json(point.plan.load.concurrency)
-                              : Json(nullptr)},
-          {"goals", goals},
-          {"ttft_s", {{"mean", point.summary.ttft.mean}, {"p90", point.summary.ttft.p90}}},
-          {"tpot_s", {{"mean", point.summary.tpot.mean}, {"p90", point.summary.tpot.p90}}},
-          {"output_tokens_per_s", point.summary.output_tokens_per_s},
-          {"output_tokens_per_s_per_gpu", point.gpu_tokens_per_s()},
-          {"output_tokens_per_s_per_user", point.user_tokens_per_s()},
-          {"cost", cost_tree(point.cost)},
-          {"overrides", overrides_of(point, plan)}};
+/// A deployment beside the scenario's plan, from which it differs by its overrides.
+struct PointShown {
+  const ServingPoint& point;
+  const ServingPlan& plan;
+};
+
+std::vector<std::pair<std::string, Seconds>> reached(const PointShown& shown) {
+  std::vector<std::pair<std::string, Seconds>> goals;
+  for (const GoalVerdict& goal : shown.point.goals)
+    goals.emplace_back(goal.name + "_s", goal.reached);
+  return goals;
+}
+
+const ValueTable<PointShown> point_values =
+    ValueTable<PointShown>{}
+        .add("gpus", [](const PointShown& shown) { return shown.point.gpus; })
+        .add("hosts", [](const PointShown& shown) { return shown.point.hosts; })
+        .add("keeps_goals", [](const PointShown& shown) { return shown.point.keeps_goals; })
+        .add(
+            "whole_load", [](const PointShown& shown) { return shown.point.whole; },
+            "Judged under the whole load, not a part of it.")
+        .add(
+            "on_front", [](const PointShown& shown) { return shown.point.on_front; },
+            "No other is better in latency and throughput.")
+        .add(
+            "serve", [](const PointShown& shown) { return shown.point.plan.layout; },
+            layout_values())
+        .add(
+            "prefill",
+            [](const PointShown& shown) {
+              const ServingLayout& prefill = shown.point.plan.prefill;
+              return prefill.replicas > 0 ? &prefill : nullptr;
+            },
+            layout_values())
+        .add(
+            "concurrency",
+            [](const PointShown& shown) {
+              const auto& load = shown.point.plan.load;
+              return load.arrivals == ArrivalKind::closed ? std::optional(load.concurrency)
+                                                          : std::nullopt;
+            },
+            "Users at once, who wait for their answers.")
+        .add("goals", reached, "What each goal is about, at its percentile.")
+        .add("ttft_s.mean", [](const PointShown& shown) { return shown.point.summary.ttft.mean; })
+        .add("ttft_s.p90", [](const PointShown& shown) { return shown.point.summary.ttft.p90; })
+        .add("tpot_s.mean", [](const PointShown& shown) { return shown.point.summary.tpot.mean; })
+        .add("tpot_s.p90", [](const PointShown& shown) { return shown.point.summary.tpot.p90; })
+        .add("output_tokens_per_s",
+             [](const PointShown& shown) { return shown.point.summary.output_tokens_per_s; })
+        .add("output_tokens_per_s_per_gpu",
+             [](const PointShown& shown) { return shown.point.gpu_tokens_per_s(); })
+        .add("output_tokens_per_s_per_user",
+             [](const PointShown& shown) { return shown.point.user_tokens_per_s(); })
+        .add(
+            "cost", [](const PointShown& shown) { return shown.point.cost; }, cost_values())
+        .add(
+            "overrides",
+            [](const PointShown& shown) { return overrides_of(shown.point, shown.plan); },
+            "Options of foretrain serve that make this deployment.");
+
+const ValueTable<RefusedLayout> refused_values =
+    ValueTable<RefusedLayout>{}
+        .add("layout", &RefusedLayout::layout, layout_values())
+        .add("reason", &RefusedLayout::reason);
+
+struct SearchShown {
+  const Scenario& scenario;
+  const ServingSearch& search;
+  const std::string& question;
+};
+
+std::vector<PointShown> points_of(const SearchShown& shown) {
+  std::vector<PointShown> points;
+  for (const ServingPoint& point : shown.search.points)
+    points.push_back({point, *shown.scenario.serving});
+  return points;
+}
+
+ValueTable<SearchShown> make_serving_search_table() {
+  using R = const SearchShown&;
+  return ValueTable<SearchShown>{"serving-search/1",
+                                 "foretrain serve --fewest or --pareto, --json: schema "
+                                 "serving-search/1; null is unknown"}
+      .add(
+          "question", [](R shown) { return shown.question; }, "\"fewest\" or \"pareto\".")
+      .add("name", [](R shown) { return shown.search.name; })
+      .add("goals.ttft_s", [](R shown) { return shown.scenario.serving->goals.ttft; })
+      .add("goals.tpot_s", [](R shown) { return shown.scenario.serving->goals.tpot; })
+      .add("goals.percentile", [](R shown) { return shown.scenario.serving->goals.percentile; })
+      .add(
+          "fewest_gpus",
+          [](R shown) {
+            const auto& points = shown.search.points;
+            const bool found = !points.empty() && points.front().keeps_goals;
+            return shown.question == "fewest" && found ? std::optional(points.front().gpus)
+                                                       : std::nullopt;
+          },
+          "Null: none that was looked for keeps the goals.")
+      .add(
+          "fewest_gpus_fast", [](R shown) { return shown.search.fewest_fast; },
+          "At the fast end of the band.")
+      .add(
+          "fewest_gpus_slow", [](R shown) { return shown.search.fewest_slow; },
+          "At the slow end of the band.")
+      .add(
+          "stopped", [](R shown) { return shown.search.stopped; },
+          "Interrupted: not all layouts were looked at.")
+      .add("points", points_of, point_values)
+      .add(
+          "refused", [](R shown) { return shown.search.refused; }, refused_values);
+}
+
+const ValueTable<SearchShown>& serving_search_table() {
+  static const auto table = make_serving_search_table();
+  return table;
 }
 
 }  // namespace
@@ -220,32 +312,9 @@ Answer pareto_answer(const Scenario& scenario, const ServingSearch& search) {
 
 std::string serving_search_json(const Scenario& scenario, const ServingSearch& search,
                                 const std::string& question) {
-  Json points = Json::array();
-  for (const ServingPoint& point : search.points)
-    points.push_back(point_tree(point, *scenario.serving));
-  Json refused = Json::array();
-  for (const RefusedLayout& layout : search.refused)
-    refused.push_back({{"layout", layout_tree(layout.layout)}, {"reason", layout.reason}});
-  const ServingGoals& goals = scenario.serving->goals;
-  const auto limit = [](const std::optional<Seconds>& time) {
-    return time ? Json(time->value()) : Json(nullptr);
-  };
-  const bool found = !search.points.empty() && search.points.front().keeps_goals;
-  return dump({{"schema", "serving-search/1"},
-               {"foretrain_version", version},
-               {"question", question},
-               {"name", search.name},
-               {"goals",
-                {{"ttft_s", limit(goals.ttft)},
-                 {"tpot_s", limit(goals.tpot)},
-                 {"percentile", goals.percentile}}},
-               {"fewest_gpus",
-                question == "fewest" && found ? Json(search.points.front().gpus) : Json(nullptr)},
-               {"fewest_gpus_fast", search.fewest_fast ? Json(*search.fewest_fast) : Json(nullptr)},
-               {"fewest_gpus_slow", search.fewest_slow ? Json(*search.fewest_slow) : Json(nullptr)},
-               {"stopped", search.stopped},
-               {"points", std::move(points)},
-               {"refused", std::move(refused)}});
+  return json_text(serving_search_table(), SearchShown{scenario, search, question});
 }
+
+const ValueRows& serving_search_document() { return serving_search_table().rows(); }
 
 }  // namespace foretrain

@@ -149,11 +149,12 @@ struct ServingReport {
                                                     const std::atomic<bool>* stop);
 
 /// The numbers of a deployment, a row each.
-[[nodiscard]] std::span<const StudyRow<ServingReport>> serving_rows();
+[[nodiscard]] const ValueTable<ServingReport>& serving_values();
 /// What its reader should know; nothing where it cannot run.
 [[nodiscard]] std::vector<Warning> serving_warnings(const ServingReport& report);
 [[nodiscard]] Answer serving_answer(const ServingReport& report);
 [[nodiscard]] std::string serving_json(const ServingReport& report);
+[[nodiscard]] const ValueRows& serving_document();
 /// A row per counted request, in order of its end.
 [[nodiscard]] std::string serving_csv(const ServingReport& report);
 

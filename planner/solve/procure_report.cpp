@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/forecast/report_csv.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "planner/search/not_compared.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/format.hpp"

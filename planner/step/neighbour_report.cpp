@@ -6,12 +6,11 @@
 #include <array>
 #include <cstddef>
 
+#include "planner/answer/value_json.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
 #include "planner/text/text_table.hpp"
-#include "planner/version.hpp"
 
 namespace foretrain {
 namespace {
@@ -33,19 +32,48 @@ std::vector<TextCell> row(const std::string& name, const BesideSteps& job) {
   return cells;
 }
 
-Json job_tree(const std::string& name, const BesideSteps& job) {
-  Json steps = Json::array();
-  for (const Seconds step : job.steps) steps.push_back(number_or_null(step.value()));
-  return {{"name", name},
-          {"alone_s", number_or_null(job.alone.value())},
-          {"steps_s", std::move(steps)},
-          {"slowdown",
-           {{"mean", number_or_null(job.mean_slowdown())},
-            {"least", number_or_null(job.slowdown(0.0))},
-            {"median", number_or_null(job.slowdown(0.5))},
-            {"p90", number_or_null(job.slowdown(0.9))},
-            {"most", number_or_null(job.slowdown(1.0))}}}};
+struct JobShown {
+  std::string name;
+  const BesideSteps& job;
+};
+
+const ValueTable<JobShown>& beside_values() {
+  const auto slowdown = [](double part) {
+    return [part](const JobShown& shown) { return shown.job.slowdown(part); };
+  };
+  static const auto table =
+      ValueTable<JobShown>{}
+          .add("name", &JobShown::name)
+          .add("alone_s", [](const JobShown& shown) { return shown.job.alone; })
+          .add("steps_s", [](const JobShown& shown) { return shown.job.steps; })
+          .add("slowdown.mean", [](const JobShown& shown) { return shown.job.mean_slowdown(); })
+          .add("slowdown.least", slowdown(parts[0]))
+          .add("slowdown.median", slowdown(parts[1]))
+          .add("slowdown.p90", slowdown(parts[2]))
+          .add("slowdown.most", slowdown(parts[3]));
+  return table;
 }
+
+const ValueTable<SharedCable> cable_values =
+    ValueTable<SharedCable>{}
+        .add("name", &SharedCable::name)
+        .add("use", &SharedCable::use, "Share of its rate, each job over its own step alone.");
+
+const ValueTable<NeighbourReport> neighbour_table =
+    ValueTable<NeighbourReport>{"neighbour/1",
+                                "foretrain simulate --beside --json, schema neighbour/1"}
+        .add("fabric_hosts", &NeighbourReport::hosts)
+        .add(
+            "jobs",
+            [](const NeighbourReport& report) {
+              return std::vector<JobShown>{{report.first, report.run.jobs[0]},
+                                           {report.other, report.run.jobs[1]}};
+            },
+            beside_values())
+        .add("shared_links", [](const NeighbourReport& report) { return report.run.shared_cables; })
+        .add(
+            "busiest", [](const NeighbourReport& report) { return report.run.busiest; },
+            cable_values);
 
 }  // namespace
 
@@ -87,18 +115,9 @@ std::string neighbour_text(const NeighbourReport& report, const TextStyle& style
 }
 
 std::string neighbour_json(const NeighbourReport& report) {
-  Json links = Json::array();
-  for (const SharedCable& cable : report.run.busiest)
-    links.push_back({{"name", cable.name},
-                     {"use", {number_or_null(cable.use[0]), number_or_null(cable.use[1])}}});
-  return dump(
-      {{"schema", "neighbour/1"},
-       {"foretrain_version", version},
-       {"fabric_hosts", report.hosts},
-       {"jobs",
-        {job_tree(report.first, report.run.jobs[0]), job_tree(report.other, report.run.jobs[1])}},
-       {"shared_links", report.run.shared_cables},
-       {"busiest", std::move(links)}});
+  return json_text(neighbour_table, report);
 }
+
+const ValueRows& neighbour_document() { return neighbour_table.rows(); }
 
 }  // namespace foretrain

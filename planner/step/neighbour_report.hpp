@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "planner/answer/value_rows.hpp"
 #include "planner/text/text_layout.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "sim/step/neighbour_run.hpp"
@@ -27,5 +28,6 @@ struct NeighbourReport {
 [[nodiscard]] std::string neighbour_text(const NeighbourReport& report, const TextStyle& style);
 /// JSON, schema neighbour/1 (planner/schemas/neighbour.schema.json).
 [[nodiscard]] std::string neighbour_json(const NeighbourReport& report);
+[[nodiscard]] const ValueRows& neighbour_document();
 
 }  // namespace foretrain

@@ -11,7 +11,7 @@ namespace {
 Study post_training(const Scenario& scenario) {
   const PostTrainingReport report = study_post_training(scenario);
   const bool runs = report.forecast.reasons.empty();
-  return {figures_of(post_training_figure_rows(), report, runs), report.forecast.reasons,
+  return {figures_of(post_training_values(), report, runs), report.forecast.reasons,
           post_training_answer(report), post_training_json(report)};
 }
 
@@ -19,7 +19,7 @@ Study post_training(const Scenario& scenario) {
 
 Study study_of(const ServingReport& report) {
   const bool runs = report.ready.reasons.empty() && report.summary.requests > 0;
-  return {figures_of(serving_rows(), report, runs), report.ready.reasons, serving_answer(report),
+  return {figures_of(serving_values(), report, runs), report.ready.reasons, serving_answer(report),
           serving_json(report), report.stopped};
 }
 
@@ -31,9 +31,8 @@ Study study_of(const Scenario& scenario, const std::atomic<bool>* stop) {
 
 std::vector<StudyFigure> study_figures(Work work) {
   FORETRAIN_REQUIRE(work != Work::training);
-  return work == Work::serving
-             ? figures_of(serving_rows(), ServingReport{}, false)
-             : figures_of(post_training_figure_rows(), PostTrainingReport{}, false);
+  return work == Work::serving ? figures_of(serving_values(), ServingReport{}, false)
+                               : figures_of(post_training_values(), PostTrainingReport{}, false);
 }
 
 }  // namespace foretrain

@@ -32,7 +32,7 @@ class SweepMetrics {
   std::vector<QuantityAt> metrics_;
 };
 
-/// Whether more of a number is better (ForecastQuantity::more_is_better). Of all others people want
+/// Whether more of a number is better (ValueRow::more_is_better). Of all others people want
 /// the least first, times and costs above all.
 [[nodiscard]] bool more_is_better(std::string_view path);
 

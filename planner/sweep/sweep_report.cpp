@@ -12,7 +12,7 @@
 
 #include "models/base/require.hpp"
 #include "planner/answer/quantity.hpp"
-#include "planner/forecast/report_csv.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "planner/sweep/sweep_metrics.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"

@@ -56,17 +56,6 @@ const Json* find_path(const Json& tree, std::string_view path) {
   return node;
 }
 
-Json& json_at(Json& tree, std::string_view path, std::size_t index) {
-  Json* node = &tree;
-  while (true) {
-    const std::size_t dot = path.find('.');
-    const std::string_view key = path.substr(0, dot);
-    node = key == "*" ? &(*node)[index] : &(*node)[std::string(key)];
-    if (dot == std::string_view::npos) return *node;
-    path.remove_prefix(dot + 1);
-  }
-}
-
 std::vector<std::string> leaf_paths(const Json& tree) {
   std::vector<std::string> result;
   collect_leaves(tree, "", result);

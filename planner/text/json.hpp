@@ -15,8 +15,6 @@ using Json = nlohmann::ordered_json;
 /// Follows a dotted path; list elements by number: "memory.stages.0.peak_bytes". Null pointer when
 /// nothing is there.
 [[nodiscard]] const Json* find_path(const Json& tree, std::string_view path);
-/// The place of a dotted path, made where it is not there yet; "*" stands for `index`.
-[[nodiscard]] Json& json_at(Json& tree, std::string_view path, std::size_t index = 0);
 /// Every path that ends in a value (null included), in document order.
 [[nodiscard]] std::vector<std::string> leaf_paths(const Json& tree);
 /// Two-space indentation and a final line feed; text that is not UTF-8 is mended, never thrown at.

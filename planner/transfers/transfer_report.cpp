@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/transfers/transfer_report.hpp"
+#include "planner/answer/value_json.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +17,6 @@
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/json.hpp"
-#include "planner/version.hpp"
 #include "sim/flows/achievable_links.hpp"
 #include "sim/flows/transfer_run.hpp"
 
@@ -65,15 +64,38 @@ int senders(const Job& job) {
   return std::min(plan.gpus(), std::max(copy, job.cluster.host.gpus));
 }
 
-Json row_tree(const TransferRow& row) {
-  return {{"name", row.name},
-          {"bytes", number_or_null(row.bytes.value())},
-          {"alone_s", number_or_null(row.alone.value())},
-          {"played_s", number_or_null(row.played.value())}};
-}
+const ValueTable<TransferRow> row_values =
+    ValueTable<TransferRow>{}
+        .add("name", &TransferRow::name)
+        .shown("transfer")
+        .add("bytes", &TransferRow::bytes)
+        .shown("bytes")
+        .add("alone_s", &TransferRow::alone, "Its price.")
+        .shown("alone")
+        .add("played_s", &TransferRow::played, "Beside the others, on the fabric.")
+        .shown("on the fabric");
 
-Json seconds_or_null(const std::optional<Seconds>& time) {
-  return time ? number_or_null(time->value()) : Json(nullptr);
+const ValueTable<TransferReport>& transfer_table() {
+  using R = TransferReport;
+  const auto if_played = [](Seconds (R::*time)() const) {
+    return [time](const R& report) {
+      return report.reasons.empty() ? std::optional((report.*time)()) : std::nullopt;
+    };
+  };
+  static const auto table =
+      ValueTable<R>{"transfers/1", "foretrain simulate --transfers --json, schema transfers/1"}
+          .add("name", &R::name)
+          .add("what", &R::what)
+          .add("reasons", &R::reasons, reason_values(), "Then nothing else is known.")
+          .add("start_s", &R::start, "Before the first byte, beside every row.")
+          .add("alone_s", if_played(&R::alone), "Until the last is filled, as priced.")
+          .add("played_s", if_played(&R::played), "The same on the fabric.")
+          .add("fullest_link.name", &R::fullest)
+          .add("fullest_link.share", &R::fullest_share)
+          .add("step_s", &R::step, "Of post-training, with weights as played.")
+          .add("step_alone_s", &R::step_alone)
+          .add("transfers", &R::rows, row_values);
+  return table;
 }
 
 }  // namespace
@@ -171,10 +193,6 @@ Answer transfer_answer(const TransferReport& report) {
   answer.head.sentence = fmt::format("{} over the fabric take {}, {} if no two met.", report.what,
                                      seconds_text(report.played()), seconds_text(report.alone()));
   answer.head.sentence.front() = static_cast<char>(std::toupper(answer.head.sentence.front()));
-  AnswerTable table{{words_column("transfer"), number_column("bytes"), number_column("alone"),
-                     number_column("on the fabric")}};
-  for (const TransferRow& row : report.rows)
-    table.add({row.name, bytes_text(row.bytes), seconds_text(row.alone), seconds_text(row.played)});
   AnswerFacts facts;
   if (report.start > Seconds{}) facts.add("Start", seconds_text(report.start) + " before them");
   if (!report.fullest.empty())
@@ -184,30 +202,14 @@ Answer transfer_answer(const TransferReport& report) {
     facts.add("Step", fmt::format("{}, {} as priced", seconds_text(*report.step),
                                   seconds_text(*report.step_alone)));
   answer.add("", std::move(facts));
-  answer.add("All at once", std::move(table));
+  answer.add("All at once", answer_table(row_values, report.rows));
   return answer;
 }
 
 std::string transfer_json(const TransferReport& report) {
-  Json rows = Json::array();
-  for (const TransferRow& row : report.rows) rows.push_back(row_tree(row));
-  Json reasons = Json::array();
-  for (const Infeasible& reason : report.reasons)
-    reasons.push_back({{"rule", reason.rule}, {"key", reason.key}, {"message", reason.message}});
-  const bool known = report.reasons.empty();
-  return dump({{"schema", "transfers/1"},
-               {"foretrain_version", version},
-               {"name", report.name},
-               {"what", report.what},
-               {"reasons", std::move(reasons)},
-               {"start_s", number_or_null(report.start.value())},
-               {"alone_s", known ? number_or_null(report.alone().value()) : Json(nullptr)},
-               {"played_s", known ? number_or_null(report.played().value()) : Json(nullptr)},
-               {"fullest_link",
-                {{"name", report.fullest}, {"share", number_or_null(report.fullest_share)}}},
-               {"step_s", seconds_or_null(report.step)},
-               {"step_alone_s", seconds_or_null(report.step_alone)},
-               {"transfers", std::move(rows)}});
+  return json_text(transfer_table(), report);
 }
+
+const ValueRows& transfer_document() { return transfer_table().rows(); }
 
 }  // namespace foretrain

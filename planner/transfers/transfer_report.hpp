@@ -7,6 +7,7 @@
 
 #include "models/base/prediction.hpp"
 #include "planner/answer/answer.hpp"
+#include "planner/answer/value_rows.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
@@ -50,5 +51,6 @@ struct TransferReport {
 [[nodiscard]] Answer transfer_answer(const TransferReport& report);
 /// Schema transfers/1 (planner/schemas/transfers.schema.json).
 [[nodiscard]] std::string transfer_json(const TransferReport& report);
+[[nodiscard]] const ValueRows& transfer_document();
 
 }  // namespace foretrain

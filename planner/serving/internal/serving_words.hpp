@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 #include <vector>
 
@@ -21,9 +19,7 @@ namespace foretrain::serving_words {
 /// A line per warning.
 [[nodiscard]] AnswerSection warnings_section(const std::vector<Warning>& warnings);
 
-[[nodiscard]] nlohmann::ordered_json layout_tree(const ServingLayout& layout);
-[[nodiscard]] nlohmann::ordered_json reasons_tree(const std::vector<Infeasible>& reasons);
-[[nodiscard]] nlohmann::ordered_json cost_tree(const std::optional<ServingCost>& cost);
-[[nodiscard]] nlohmann::ordered_json warnings_tree(const std::vector<Warning>& warnings);
+[[nodiscard]] const ValueTable<ServingLayout>& layout_values();
+[[nodiscard]] const ValueTable<ServingCost>& cost_values();
 
 }  // namespace foretrain::serving_words

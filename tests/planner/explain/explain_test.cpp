@@ -6,7 +6,7 @@
 
 #include "planner/answer/quantity.hpp"
 #include "planner/explain/explain.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/fixtures.hpp"
 
@@ -70,7 +70,7 @@ TEST_CASE("explain keeps to the width", "[planner][explain][property]") {
   style.width = width;
   const Report report = fixtures::fitting();
   std::string all = answer_text(quantities_answer(report), style);
-  for (const ForecastQuantity& row : quantities().rows())
+  for (const ValueRow& row : quantities().rows())
     if (!row.in_list()) all += answer_text(explain_answer(explain(report, row.path)), style);
   std::istringstream in(all);
   for (std::string line; std::getline(in, line);) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
@@ -174,13 +174,13 @@ TEST_CASE("whole bytes print without a fraction", "[planner][json]") {
 }
 
 TEST_CASE("the scenario nests by its dotted paths with types", "[planner][json]") {
-  const Json s = scenario_tree(fixtures::fitting().scenario);
+  const Json s = json_of(scenario_value(fixtures::fitting().scenario));
   CHECK(s["name"] == "2024");  // a name, though it consists of digits
   Scenario digits = fixtures::fitting().scenario;
   digits.values.push_back({"site", "8800", "run.yaml:9"});
   digits.values.push_back({"stack", "true", "run.yaml:10"});
-  CHECK(scenario_tree(digits)["site"] == "8800");
-  CHECK(scenario_tree(digits)["stack"] == "true");
+  CHECK(json_of(scenario_value(digits))["site"] == "8800");
+  CHECK(json_of(scenario_value(digits))["stack"] == "true");
   CHECK(s["cluster"]["hosts"] == 128);
   CHECK(s["cluster"]["fabric"]["oversubscription"] == 1.5);
   CHECK(s["parallel"]["sequence"] == true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "planner/answer/value_csv.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_csv.hpp"
 #include "planner/text/markdown.hpp"

@@ -121,7 +121,7 @@ TEST_CASE("overloaded: answered is what capacity allows, and one verdict says so
   CHECK(nlohmann::json::parse(serving_json(report)).at("verdict") == "overloaded");
   CHECK(serving_answer(report).head.words == "OVERLOADED");
   CHECK(test::has(serving_answer(report).head.sentence, "of the 6"));
-  const auto figures = figures_of(serving_rows(), report, true);
+  const auto figures = figures_of(serving_values(), report, true);
   CHECK(std::isinf(find_figure(figures, "results.ttft_s.p90")->band->high));
   CHECK(find_figure(figures, "results.output_tokens_per_s")->band->high >
         1.1 * seen.output_tokens_per_s);
@@ -133,7 +133,7 @@ TEST_CASE("no band of an output lies above what is asked for", "[planner][servin
   const ServingReport report =
       study_serving(chat({"serving.requests.rate=" + rate, "serving.duration=4 min",
                           "serving.requests.output={tokens: 256, variation: 0}"}));
-  const auto figures = figures_of(serving_rows(), report, true);
+  const auto figures = figures_of(serving_values(), report, true);
   const double asked = 256.0 * report.summary.submitted_per_s;
   const Banded output = *find_figure(figures, "results.output_tokens_per_s")->band;
   CHECK(output.low <= output.value);
@@ -169,7 +169,7 @@ TEST_CASE("experts in 8 bits that no record is like: measured times lie in a wid
       "output: {tokens: 512}}\n",
       "few.yaml", std::filesystem::current_path(), options);
   const ServingReport report = study_serving(scenario);
-  const auto figures = figures_of(serving_rows(), report, true);
+  const auto figures = figures_of(serving_values(), report, true);
   const Banded token = *find_figure(figures, "results.tpot_s.p50")->band;
   CHECK(token.value == Approx(6.68e-3).epsilon(0.2));
   for (const double measured : {6.68e-3, 7.08e-3, 23.9e-3}) {

@@ -10,7 +10,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/forecast/path_forecast.hpp"
-#include "planner/forecast/internal/prediction_tree.hpp"
+#include "planner/forecast/report_json.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/text/shell_word.hpp"
 #include "planner/text/usage_error.hpp"
