@@ -164,6 +164,23 @@ QColor colour_of(const Theme& theme, const Paint& paint) {
   return QColor{QLatin1String(theme.dark() ? paint.dark : paint.light)};
 }
 
+QColor colour_of(const Theme& theme, Tone tone) {
+  switch (tone) {
+    case Tone::good:
+      return theme.good;
+    case Tone::bad:
+      return theme.bad;
+    case Tone::warn:
+      return theme.caution;
+    case Tone::dim:
+      return theme.muted;
+    case Tone::plain:
+    case Tone::strong:
+      break;
+  }
+  return theme.text;
+}
+
 QColor ink_on(const QColor& ground) {
   // Equal contrast to black and white: (1.05)/(L + 0.05) = (L + 0.05)/0.05.
   return luminance(ground) > 0.179 ? QColor{Qt::black} : QColor{Qt::white};

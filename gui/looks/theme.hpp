@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "planner/text/palette.hpp"
+#include "planner/text/text_layout.hpp"
 
 namespace foretrain::gui {
 
@@ -50,6 +51,9 @@ struct Theme {
 
 /// A colour of the palette (planner/text/palette.hpp) on the ground of the theme.
 [[nodiscard]] QColor colour_of(const Theme& theme, const Paint& paint);
+
+/// Of words in a tone.
+[[nodiscard]] QColor colour_of(const Theme& theme, Tone tone);
 
 /// Black or white, whichever reads better on `ground`.
 [[nodiscard]] QColor ink_on(const QColor& ground);

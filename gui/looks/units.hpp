@@ -2,7 +2,10 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
+
 #include <string>
+#include <vector>
 
 #include "planner/scene/number_units.hpp"
 
@@ -12,6 +15,17 @@ using Units = NumberUnits;
 
 [[nodiscard]] inline QString qt_text(const std::string& text) {
   return QString::fromStdString(text);
+}
+
+[[nodiscard]] inline QStringList qt_list(const std::vector<std::string>& texts) {
+  QStringList list;
+  for (const std::string& text : texts) list << qt_text(text);
+  return list;
+}
+
+/// Of answers: with the signs that a window has.
+[[nodiscard]] inline QString shown_text(const std::string& text) {
+  return qt_text(text).replace(QLatin1String("+-"), QStringLiteral("±"));
 }
 
 /// bytes_text() and seconds_text() for widgets.

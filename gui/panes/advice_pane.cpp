@@ -6,15 +6,15 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "gui/panes/knob_rules.hpp"
+#include "planner/edit/scenario_text.hpp"
+#include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
-#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -23,18 +23,11 @@ constexpr std::size_t most_errors = 5;
 constexpr std::size_t most_changes = 3;
 
 QString tr(const char* text) { return QCoreApplication::translate("Advice", text); }
-QStringList list_of(const std::vector<std::string>& settings) {
-  QStringList list;
-  for (const std::string& setting : settings) list << qt_text(setting);
-  return list;
-}
+Fix look_at(const QString& key) { return {tr("Show %1").arg(key), {}, {}, key}; }
 
-Fix look_at(const std::string& path) {
-  return {tr("Show %1").arg(qt_text(path)), {}, {}, qt_text(path)};
-}
-
-Fix use(const QStringList& settings, const QString& effect) {
-  return {tr("Use %1").arg(setting_words(settings)), effect, settings, {}};
+Fix use(const std::vector<std::string>& settings, const QString& effect) {
+  const QStringList list = qt_list(settings);
+  return {tr("Use %1").arg(setting_words(list)), effect, list, {}};
 }
 
 void add_errors(const Study& study, std::vector<Advice>& advice) {
@@ -52,21 +45,18 @@ void add_errors(const Study& study, std::vector<Advice>& advice) {
 
 void add_reasons(const Report& report, const Units& units, std::vector<Advice>& advice) {
   for (const Infeasible& reason : report.prediction.reasons) {
-    Advice item{Tone::bad,
-                qt_text(reason.rule).replace(QLatin1Char('-'), QLatin1Char(' ')),
-                qt_text(reason.message),
-                {}};
-    item.title[0] = item.title[0].toUpper();
+    Advice item{Tone::bad, sentence_case(reason.rule), qt_text(reason.message), {}};
     const bool memory = reason.rule == "out-of-memory";
     for (std::size_t i = 0; memory && i < std::min(most_changes, report.changes.size()); ++i) {
       const Change& change = report.changes[i];
       const QString step = change.step ? time_label(*change.step, units) : tr("not modelled");
-      item.fixes.push_back(use(list_of(change.settings),
-                               tr("peak %1, step %2").arg(size_label(change.peak, units), step)));
+      item.fixes.push_back(
+          use(change.settings, tr("peak %1, step %2").arg(size_label(change.peak, units), step)));
     }
-    if (!memory && !reason.remedy.empty())
-      item.text += QStringLiteral(" ") + qt_text(reason.remedy);
-    if (item.fixes.empty() && !reason.key.empty()) item.fixes.push_back(look_at(reason.key));
+    if (item.fixes.empty()) {
+      item.text = qt_text(reason_sentence(reason));
+      if (!reason.key.empty()) item.fixes.push_back(look_at(qt_text(reason.key)));
+    }
     advice.push_back(std::move(item));
   }
 }
@@ -79,34 +69,19 @@ void add_budget(const Report& report, std::vector<Advice>& advice) {
 
 void add_levers(const Study& study, const Units& units, std::vector<Advice>& advice) {
   if (!study.losses) return;
-  std::vector<const StepLoss*> losses;
-  for (const StepLoss& loss : study.losses->losses)
-    if (loss.lever && loss.lever->step_after < loss.lever->step_before) losses.push_back(&loss);
-  std::ranges::stable_sort(losses, [](const auto* a, const auto* b) {
-    return a->lever->step_after < b->lever->step_after;
-  });
-  for (const StepLoss* loss : losses) {
-    const Lever& lever = *loss->lever;
-    const double gain = 1.0 - lever.step_after / lever.step_before;
+  for (const StepLoss* loss : losses_by_gain(*study.losses))
     advice.push_back({Tone::good,
                       tr("%1: %2").arg(qt_text(loss->label), time_label(loss->time, units)),
                       qt_text(loss->cause),
-                      {use(list_of(lever.settings),
-                           tr("step %1, %2 shorter; peak %3")
-                               .arg(time_label(lever.step_after, units),
-                                    qt_text(percent_text(gain)), size_label(lever.peak, units)))}});
-  }
+                      {use(loss->lever->settings, qt_text(effect_text(*loss->lever, units)))}});
 }
 
-/// The key that answers what a forecast does not know.
-std::string_view missing_key(std::string_view warning) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> keys{
-      {{"unknown-run", "training.tokens"},
-       {"unknown-goodput", "operations.mean_time_between_interruptions"},
-       {"unknown-price", "operations.price"},
-       {"unknown-co2", "operations.power.carbon"}}};
-  for (const auto& [id, key] : keys)
-    if (id == warning) return key;
+/// The first key of a scenario that a sentence names.
+QString key_in(const QString& sentence) {
+  static const QRegularExpression path{QStringLiteral(R"([a-z_]+(\.[a-z_]+)+)")};
+  for (auto found = path.globalMatch(sentence); found.hasNext();)
+    if (const QString key = found.next().captured(); scenario_table().find(key.toStdString()))
+      return key;
   return {};
 }
 
@@ -114,30 +89,14 @@ void add_warnings(const Report& report, std::vector<Advice>& advice) {
   std::vector<Advice> unknown;
   for (const Warning& warning : report.prediction.warnings) {
     const bool is_unknown = warning.id.starts_with("unknown-");
-    QString title = qt_text(warning.id).replace(QLatin1Char('-'), QLatin1Char(' '));
-    title[0] = title[0].toUpper();
-    Advice item{is_unknown ? Tone::unknown : Tone::caution, title, qt_text(warning.message), {}};
-    if (const auto key = missing_key(warning.id); !key.empty())
-      item.fixes.push_back(look_at(std::string(key)));
+    Advice item{is_unknown ? Tone::dim : Tone::warn,
+                sentence_case(warning.id),
+                qt_text(warning.message),
+                {}};
+    if (const QString key = key_in(item.text); !key.isEmpty()) item.fixes.push_back(look_at(key));
     (is_unknown ? unknown : advice).push_back(std::move(item));
   }
   advice.insert(advice.end(), unknown.begin(), unknown.end());
-}
-
-QColor colour_of_tone(Tone tone, const Theme& theme) {
-  switch (tone) {
-    case Tone::good:
-      return theme.good;
-    case Tone::caution:
-      return theme.caution;
-    case Tone::bad:
-      return theme.bad;
-    case Tone::unknown:
-      return theme.muted;
-    case Tone::plain:
-      break;
-  }
-  return theme.text;
 }
 
 }  // namespace
@@ -208,8 +167,7 @@ QWidget* AdvicePane::make_card(const Advice& advice) {
   layout->setSpacing(4);
   auto* title = new QLabel{advice.title};
   title->setFont(title_font());
-  title->setStyleSheet(
-      QStringLiteral("color: %1;").arg(colour_of_tone(advice.tone, *theme_).name()));
+  title->setStyleSheet(QStringLiteral("color: %1;").arg(colour_of(*theme_, advice.tone).name()));
   auto* text = new QLabel{advice.text};
   text->setWordWrap(true);
   text->setTextInteractionFlags(Qt::TextSelectableByMouse);

@@ -2,7 +2,6 @@
 #include "gui/panes/card_row.hpp"
 
 #include <QHelpEvent>
-#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 
@@ -16,7 +15,7 @@ constexpr int padding = 12;
 int line_height(const QFont& font) { return QFontMetrics{font}.height(); }
 
 int card_height() {
-  return 2 * padding - 4 + line_height(small_font()) * 4 + line_height(headline_font()) + 4;
+  return 2 * padding - 4 + line_height(small_font()) * 5 + line_height(headline_font()) + 4;
 }
 
 QFont fitted(QFont font, const QString& text, int width) {
@@ -81,17 +80,13 @@ void CardRow::paintEvent(QPaintEvent* /*event*/) {
 }
 
 void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& line) const {
-  const QColor value = line.tone == Tone::good      ? theme_->good
-                       : line.tone == Tone::caution ? theme_->caution
-                       : line.tone == Tone::bad     ? theme_->bad
-                       : line.tone == Tone::unknown ? theme_->muted
-                                                    : theme_->text;
+  const QColor value = colour_of(*theme_, line.tone);
   painter.setOpacity(1.0);
   painter.setPen(QPen{theme_->border, 1.0});
   painter.setBrush(theme_->surface);
   painter.drawRoundedRect(QRectF{area}.adjusted(0.5, 0.5, -0.5, -0.5), theme_->radius,
                           theme_->radius);
-  if (line.tone == Tone::good || line.tone == Tone::caution || line.tone == Tone::bad) {
+  if (line.tone == Tone::good || line.tone == Tone::warn || line.tone == Tone::bad) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(value);
     painter.drawRoundedRect(
@@ -102,7 +97,9 @@ void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& l
   QRect text = area.adjusted(padding, padding - 3, -padding + 2, -padding + 5);
   painter.setFont(small_font());
   painter.setPen(theme_->muted);
-  painter.drawText(text, Qt::AlignTop | Qt::AlignLeft, line.title);
+  painter.drawText(
+      text, Qt::AlignTop | Qt::AlignLeft,
+      QFontMetrics{small_font()}.elidedText(line.title, Qt::ElideMiddle, text.width()));
   text.setTop(text.top() + line_height(small_font()) + 1);
 
   painter.setFont(fitted(headline_font(), line.value, text.width()));
@@ -114,7 +111,7 @@ void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& l
   QRect change = text;
   change.setHeight(line_height(small_font()));
   painter.setFont(fitted(small_font(), line.difference, change.width()));
-  painter.setPen(line.difference_tone == Tone::good ? theme_->good : theme_->caution);
+  painter.setPen(colour_of(*theme_, line.difference_tone));
   painter.drawText(change, Qt::AlignVCenter | Qt::AlignLeft, line.difference);
   text.setTop(change.bottom() + 1);
 
@@ -123,11 +120,6 @@ void CardRow::paint_card(QPainter& painter, const QRect& area, const Headline& l
   painter.setClipRect(text);
   painter.drawText(text, Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, line.detail);
   painter.setClipping(false);
-}
-
-void CardRow::mousePressEvent(QMouseEvent* event) {
-  if (const int at = card_at(event->pos()); at >= 0)
-    Q_EMIT clicked(headlines_[static_cast<std::size_t>(at)].id);
 }
 
 bool CardRow::event(QEvent* event) {

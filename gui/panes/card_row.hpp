@@ -26,12 +26,8 @@ class CardRow : public QWidget {
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
 
- Q_SIGNALS:
-  void clicked(const QString& id);
-
  protected:
   void paintEvent(QPaintEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
   bool event(QEvent* event) override;
 
  private:

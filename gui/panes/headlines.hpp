@@ -7,15 +7,13 @@
 
 #include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
+#include "planner/text/text_layout.hpp"
 
 namespace foretrain::gui {
 
-enum class Tone { plain, good, caution, bad, unknown };
-
 /// One number that people look at first.
 struct Headline {
-  QString id;     ///< "memory", "step", "mfu", "throughput", "run", "cost"
-  QString title;  ///< what it is
+  QString title;  ///< what it is: the figure's label
   QString value;  ///< the number, or a verdict
   QString detail;
   QString tooltip;
@@ -24,12 +22,12 @@ struct Headline {
   Tone difference_tone = Tone::plain;
 };
 
-/// Always the same six, in the same order. Numbers are those of the report, rounded as `foretrain
-/// simulate` prints them. Differences are to `reference`, where both know the number.
+/// The verdict, then the figures of the answer's head, in its words; of a training run always the
+/// same, memory with the verdict. Differences are to `reference`, where both know the number.
 [[nodiscard]] std::vector<Headline> headlines(const Study& study, const Units& units,
                                               const Study* reference = nullptr);
 
-/// "Fits", "Out of memory", "Not modelled", "Not a legal plan" or "Not a scenario".
-[[nodiscard]] QString verdict_of(const Study& study);
+/// "OUT OF MEMORY", "out-of-memory" -> "Out of memory".
+[[nodiscard]] QString sentence_case(const std::string& words);
 
 }  // namespace foretrain::gui

@@ -4,13 +4,11 @@
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "gui/panes/headlines.hpp"
+#include "gui/panes/knob_rules.hpp"
 #include "gui/process/reproduce.hpp"
-#include "planner/edit/scenario_text.hpp"
-#include "planner/text/format.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -23,11 +21,6 @@ bool same_question(const std::string& before, const std::string& after) {
   auto new_values = values_of(after);
   for (auto* values : {&old_values, &new_values}) values->erase("name");
   return old_values == new_values;
-}
-
-QString short_name(const std::string& path) {
-  return QString::fromStdString(std::string(leaf_name(path)))
-      .replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
 constexpr int card_width = 190;
@@ -72,23 +65,16 @@ class StepPainter : public QStyledItemDelegate {
  private:
   void paint_result(QPainter& painter, const QRect& line, const QModelIndex& index,
                     const Theme& theme) const {
-    const QVariant step = index.data(HistoryModel::step_role);
-    if (!step.isValid()) {
-      painter.setPen(theme.bad);
-      painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
-                       index.data(HistoryModel::verdict_role).toString());
-      return;
-    }
-    painter.setPen(theme.muted);
-    painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
-                     time_label(Seconds{step.toDouble()}, strip_->units()));
-    const QVariant gain = index.data(HistoryModel::gain_role);
-    if (!gain.isValid() || index.row() == 0) return;
-    const double change = gain.toDouble();
-    painter.setPen(change < -0.0005 ? theme.good : change > 0.0005 ? theme.caution : theme.muted);
-    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                     (change < 0.0 ? QStringLiteral("−") : QStringLiteral("+")) +
-                         QString::fromStdString(percent_text(std::abs(change))));
+    const auto& model = *static_cast<const HistoryModel*>(index.model());
+    const HistoryStep& step = model.step(index.row());
+    painter.setPen(step.step_s ? theme.muted : colour_of(theme, step.tone));
+    painter.drawText(
+        line, Qt::AlignVCenter | Qt::AlignLeft,
+        step.step_s ? time_label(Seconds{*step.step_s}, strip_->units()) : step.verdict);
+    const auto change = model.change(index.row(), strip_->units());
+    if (!change) return;
+    painter.setPen(change->better ? theme.good : theme.caution);
+    painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, qt_text(change->text));
   }
 
   HistoryStrip* strip_;
@@ -106,10 +92,10 @@ QString difference_label(const std::string& before, const std::string& after) {
     const QString from = old == old_values.end()
                              ? QString{}
                              : QString::fromStdString(old->second) + QStringLiteral(" → ");
-    parts << short_name(path) + QLatin1Char(' ') + from + QString::fromStdString(value);
+    parts << key_words(path) + QLatin1Char(' ') + from + QString::fromStdString(value);
   }
   for (const auto& [path, value] : old_values)
-    if (!new_values.contains(path)) parts << HistoryModel::tr("no %1").arg(short_name(path));
+    if (!new_values.contains(path)) parts << HistoryModel::tr("no %1").arg(key_words(path));
   if (parts.isEmpty()) return HistoryModel::tr("text only");
   const qsizetype more = parts.size() - most_keys;
   if (more > 0) parts = parts.mid(0, most_keys) << HistoryModel::tr("%1 more").arg(more);
@@ -119,7 +105,7 @@ QString difference_label(const std::string& before, const std::string& after) {
 HistoryModel::HistoryModel(QObject* parent) : QAbstractListModel{parent} {}
 
 void HistoryModel::add(const Study& study) {
-  if (!study.report) return;
+  if (!study.answered()) return;
   const QString text = QString::fromStdString(study.question.text);
   for (int row = 0; row < rowCount(); ++row) {
     if (step(row).text != text) continue;
@@ -135,10 +121,10 @@ void HistoryModel::add(const Study& study) {
   next.name = present_ < 0
                   ? tr("start")
                   : difference_label(step(present_).text.toStdString(), study.question.text);
-  next.verdict = verdict_of(study);
-  const Prediction& p = study.report->prediction;
-  if (p.step) next.step_s = p.step->time.value();
-  if (p.efficiency) next.mfu = p.efficiency->mfu;
+  const AnswerHead head = head_of(study);
+  next.verdict = sentence_case(head.words);
+  if (head.verdict) next.tone = tone_of(*head.verdict);
+  if (study.runs()) next.step_s = study.step()->time.value();
   if (steps_.size() == most_steps) {
     beginRemoveRows({}, 1, 1);  // the first one is what gains are counted from
     steps_.erase(steps_.begin() + 1);
@@ -171,29 +157,21 @@ int HistoryModel::rowCount(const QModelIndex& parent) const {
 QVariant HistoryModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const HistoryStep& at = step(index.row());
-  const auto known = [](const std::optional<double>& value) {
-    return value ? QVariant{*value} : QVariant{};
-  };
   switch (role) {
     case Qt::DisplayRole:
     case Qt::EditRole:
       return at.name;
     case Qt::ToolTipRole:
       return tr("%1\n%2. Click to come back, F2 to name it.").arg(at.name, at.verdict);
-    case step_role:
-      return known(at.step_s);
-    case mfu_role:
-      return known(at.mfu);
-    case verdict_role:
-      return at.verdict;
     case present_role:
       return index.row() == present_;
-    case gain_role:
-      if (!at.step_s || !steps_.front().step_s) return {};
-      return *at.step_s / *steps_.front().step_s - 1.0;
     default:
       return {};
   }
+}
+
+std::optional<FigureChange> HistoryModel::change(int row, const Units& units) const {
+  return figure_change("step.time_s", steps_.front().step_s, step(row).step_s, units);
 }
 
 bool HistoryModel::setData(const QModelIndex& index, const QVariant& value, int role) {

@@ -10,6 +10,7 @@
 #include "gui/looks/theme.hpp"
 #include "gui/looks/units.hpp"
 #include "gui/process/study.hpp"
+#include "planner/page/compare.hpp"
 
 namespace foretrain::gui {
 
@@ -18,8 +19,8 @@ struct HistoryStep {
   QString text;     ///< the scenario
   QString name;     ///< given by the user, else what was changed
   QString verdict;  ///< of the forecast
+  Tone tone = Tone::plain;
   std::optional<double> step_s;
-  std::optional<double> mfu;
   bool named = false;
 };
 
@@ -28,7 +29,7 @@ class HistoryModel : public QAbstractListModel {
   Q_OBJECT
 
  public:
-  enum Role { step_role = Qt::UserRole, mfu_role, verdict_role, present_role, gain_role };
+  enum Role { present_role = Qt::UserRole };
   static constexpr std::size_t most_steps = 200;
 
   explicit HistoryModel(QObject* parent = nullptr);
@@ -44,7 +45,8 @@ class HistoryModel : public QAbstractListModel {
   [[nodiscard]] int present() const { return present_; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  /// gain_role: step over that of the first step, less 1; invalid where unknown.
+  /// How the step time of one changed from the first one's.
+  [[nodiscard]] std::optional<FigureChange> change(int row, const Units& units) const;
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
   /// Names a step.
   bool setData(const QModelIndex& index, const QVariant& value, int role = Qt::EditRole) override;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "gui/looks/units.hpp"
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/schedule_chunks.hpp"
 #include "planner/search/search_space.hpp"
@@ -164,20 +165,22 @@ QStringList knob_settings(const Knob& knob, const QString& value, const KnobStat
   return settings;
 }
 
+QString key_words(const std::string& path) {
+  const auto knob =
+      std::ranges::find_if(knobs(), [&](const Knob& one) { return one.path == path; });
+  // Without the section: "overlap tensor".
+  QString name =
+      knob != knobs().end() ? QLatin1String(knob->label) : qt_text(path.substr(path.find('.') + 1));
+  name.replace(QLatin1Char('.'), QLatin1Char(' ')).replace(QLatin1Char('_'), QLatin1Char(' '));
+  if (name != QLatin1String("ZeRO")) name[0] = name[0].toLower();
+  return name;
+}
+
 QString setting_words(const QStringList& settings) {
   QStringList words;
-  for (const QString& setting : settings) {
-    const QString path = setting.section(QLatin1Char('='), 0, 0);
-    const QString value = setting.section(QLatin1Char('='), 1);
-    const auto knob = std::ranges::find_if(
-        knobs(), [&](const Knob& one) { return path == QLatin1String(one.path); });
-    QString name = knob != knobs().end()
-                       ? QLatin1String(knob->label)
-                       : QString::fromStdString(std::string(leaf_name(path.toStdString())))
-                             .replace(QLatin1Char('_'), QLatin1Char(' '));
-    if (name != QLatin1String("ZeRO")) name[0] = name[0].toLower();
-    words << name + QLatin1Char(' ') + value;
-  }
+  for (const QString& setting : settings)
+    words << key_words(setting.section(QLatin1Char('='), 0, 0).toStdString()) + QLatin1Char(' ') +
+                 setting.section(QLatin1Char('='), 1);
   return words.join(QStringLiteral(", "));
 }
 

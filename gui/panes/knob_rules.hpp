@@ -5,6 +5,7 @@
 #include <QString>
 #include <QStringList>
 
+#include <string>
 #include <vector>
 
 #include "gui/process/study.hpp"
@@ -45,6 +46,9 @@ struct KnobState {
 /// follow the data ranks, and interleaving goes with its schedule.
 [[nodiscard]] QStringList knob_settings(const Knob& knob, const QString& value,
                                         const KnobState& state);
+
+/// "tensor", "micro-batch", "stage layers": a key by what people call it.
+[[nodiscard]] QString key_words(const std::string& path);
 
 /// "tensor 16, data 8, recompute full": settings as for --set, by what people call them.
 [[nodiscard]] QString setting_words(const QStringList& settings);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/process/reproduce.hpp"
 
-#include <QRegularExpression>
-
 #include <optional>
 
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/yaml_edit.hpp"
+#include "planner/text/shell_word.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -15,34 +14,24 @@ bool is_list(const std::string& text) { return text.starts_with("[") || text.sta
 
 /// The --set options from one text to the other; nothing where a key has gone, or keys that flags
 /// cannot set have changed.
-std::optional<QString> set_options(const std::string& before, const std::string& after) {
+std::optional<std::string> set_options(const std::string& before, const std::string& after) {
   const auto old_values = values_of(before);
   const auto new_values = values_of(after);
   if (old_values.empty() || new_values.empty()) return std::nullopt;
   for (const auto& [path, value] : old_values)
     if (!new_values.contains(path)) return std::nullopt;
-  QString options;
+  std::string options;
   for (const auto& [path, value] : new_values) {
     const auto old = old_values.find(path);
     if (old != old_values.end() && old->second == value) continue;
     if (path == "schema" || path == "extends") return std::nullopt;
     const std::string yaml = is_list(value) ? value : yaml_scalar(value);
-    options +=
-        QStringLiteral(" --set ") +
-        shell_word(QString::fromStdString(path) + QLatin1Char('=') + QString::fromStdString(yaml));
+    options += " --set " + shell_word(path + "=" + yaml);
   }
   return options;
 }
 
 }  // namespace
-
-QString shell_word(const QString& text) {
-  static const QRegularExpression plain{QStringLiteral(R"(^[A-Za-z0-9_@%+=:,./-]+$)")};
-  if (plain.match(text).hasMatch()) return text;
-  QString inner = text;
-  return QLatin1Char('\'') + inner.replace(QLatin1Char('\''), QStringLiteral("'\\''")) +
-         QLatin1Char('\'');
-}
 
 QString reproducing_command(const Question& question, const QString& file, const QString& saved) {
   const QString engine =
@@ -50,19 +39,20 @@ QString reproducing_command(const Question& question, const QString& file, const
   if (!file.isEmpty()) {
     const auto options = set_options(saved.toStdString(), question.text);
     if (options)
-      return QStringLiteral("foretrain simulate ") + shell_word(file) + *options + engine;
+      return QString::fromStdString("foretrain simulate " + shell_word(file.toStdString()) +
+                                    *options) +
+             engine;
   }
   // A word that ends the text must not stand in it.
   QString end = QStringLiteral("SCENARIO");
   const QString text = QString::fromStdString(question.text);
   while (text.contains(end)) end += QLatin1Char('_');
-  const QString folder = shell_word(QString::fromStdString(question.folder.string()));
+  const QString folder = QString::fromStdString(shell_word(question.folder.string()));
   // Standard input belongs to no repository; only a text that extends something needs one.
   const auto repository = repository_of(question.folder);
-  const QString root =
-      repository.empty() || !text.contains(QStringLiteral("extends:"))
-          ? QString{}
-          : QStringLiteral(" --root ") + shell_word(QString::fromStdString(repository.string()));
+  const QString root = repository.empty() || !text.contains(QStringLiteral("extends:"))
+                           ? QString{}
+                           : QString::fromStdString(" --root " + shell_word(repository.string()));
   return QStringLiteral("cd %1 && foretrain simulate -%2 <<'%3'\n%4%5%3\n")
       .arg(folder, engine + root, end, text,
            text.endsWith(QLatin1Char('\n')) ? QString{} : QStringLiteral("\n"));

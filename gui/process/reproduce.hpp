@@ -18,7 +18,4 @@ namespace foretrain::gui {
 /// What a scenario's text gives, by path.
 [[nodiscard]] std::map<std::string, std::string> values_of(const std::string& text);
 
-/// A word that a shell takes as it is, in quotes where needed.
-[[nodiscard]] QString shell_word(const QString& text);
-
 }  // namespace foretrain::gui

@@ -9,6 +9,7 @@
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/forecast/budget.hpp"
+#include "planner/forecast/report_head.hpp"
 #include "planner/study/study_of.hpp"
 #include "planner/text/format.hpp"
 
@@ -145,6 +146,18 @@ Study study_of(const Question& question, const std::atomic<bool>* stop) {
   }
   study.took = since(begin);
   return study;
+}
+
+AnswerHead head_of(const Study& study) {
+  if (study.answer) return study.answer->head;
+  if (study.report) return report_head(*study.report);
+  AnswerHead head;
+  head.words = "NOT A SCENARIO";
+  const auto errors = study.diagnostics.size();
+  head.sentence = errors == 0   ? study.failure
+                  : errors == 1 ? "1 error in the text"
+                                : std::to_string(errors) + " errors in the text";
+  return head;
 }
 
 Study with_path(Study study) {

@@ -91,6 +91,9 @@ inline constexpr std::int64_t most_passes = 2'000'000;
 /// long; the study is of no use then.
 [[nodiscard]] Study study_of(const Question& question, const std::atomic<bool>* stop = nullptr);
 
+/// What a study says first, "NOT A SCENARIO" where its text has errors.
+[[nodiscard]] AnswerHead head_of(const Study& study);
+
 /// The same study with its path. @pre study.path_due
 [[nodiscard]] Study with_path(Study study);
 

@@ -3,11 +3,11 @@
 
 #include <QLabel>
 #include <QScrollArea>
-#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include <utility>
 
+#include "gui/views/answer_widgets.hpp"
 #include "gui/views/chart_view.hpp"
 
 namespace foretrain::gui {
@@ -58,13 +58,8 @@ QString AnswerView::message() const {
 }
 
 void AnswerView::restyle() {
-  const Answer* const shown = answer();
-  if (shown != nullptr) {
-    const auto place = area_->verticalScrollBar()->value();
-    area_->setWidget(answer_widgets(*shown, theme()));
-    area_->verticalScrollBar()->setValue(place);
-    return;
-  }
+  if (const Answer* const shown = answer(); shown != nullptr)
+    return show_answer(*area_, *shown, theme());
   auto* sentence = new QLabel{message()};
   sentence->setAlignment(Qt::AlignCenter);
   sentence->setWordWrap(true);

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gui/looks/theme.hpp"
 #include "gui/views/view.hpp"
 #include "planner/answer/answer.hpp"
 
 class QScrollArea;
 
 namespace foretrain::gui {
-
-/// What an answer says, as widgets below each other: the third of its renderers, beside text and
-/// pages. Sections for terminals alone are left out.
-[[nodiscard]] QWidget* answer_widgets(const Answer& answer, const Theme& theme);
 
 /// The answer to a text that is no training run, or to a log: words, tables and pictures, as the
 /// command of that name prints them.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gui/views/answer_view.hpp"
+#include "gui/views/answer_widgets.hpp"
 
 #include <QFrame>
 #include <QGridLayout>
 #include <QLabel>
 #include <QPainter>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSvgRenderer>
 #include <QVBoxLayout>
 
@@ -13,31 +15,11 @@
 #include <utility>
 #include <variant>
 
+#include "gui/looks/units.hpp"
 #include "planner/text/palette.hpp"
 
 namespace foretrain::gui {
 namespace {
-
-QString text_of(const std::string& text) {
-  return QString::fromStdString(text).replace(QLatin1String("+-"), QStringLiteral("±"));
-}
-
-QColor colour_of_words(foretrain::Tone tone, const Theme& theme) {
-  switch (tone) {
-    case foretrain::Tone::good:
-      return theme.good;
-    case foretrain::Tone::bad:
-      return theme.bad;
-    case foretrain::Tone::warn:
-      return theme.caution;
-    case foretrain::Tone::dim:
-      return theme.muted;
-    case foretrain::Tone::plain:
-    case foretrain::Tone::strong:
-      break;
-  }
-  return theme.text;
-}
 
 QLabel* label(const QString& text, const QColor& ink, const QFont& font = body_font()) {
   auto* made = new QLabel{text};
@@ -80,10 +62,10 @@ class CellBar : public QWidget {
   }
 
   void paint_bar(QPainter& painter) const {
-    const QColor colour = tone_ == foretrain::Tone::bad    ? theme_->bad
-                          : tone_ == foretrain::Tone::good ? theme_->good
-                          : bar_->mark                     ? theme_->series[4]
-                                                           : theme_->series[0];
+    const QColor colour = tone_ == Tone::bad    ? theme_->bad
+                          : tone_ == Tone::good ? theme_->good
+                          : bar_->mark          ? theme_->series[4]
+                                                : theme_->series[0];
     paint_span(painter, bar_->from, bar_->to, colour);
     if (bar_->broken) {
       painter.setPen(QPen{theme_->surface, 2.0});
@@ -104,7 +86,7 @@ class CellBar : public QWidget {
 
   std::optional<AnswerBar> bar_;
   std::optional<AnswerStack> stack_;
-  foretrain::Tone tone_;
+  Tone tone_;
   const Theme* theme_;
 };
 
@@ -112,8 +94,8 @@ class CellBar : public QWidget {
 class PictureBox : public QWidget {
  public:
   PictureBox(const AnswerPicture& picture, const Theme& theme)
-      : drawing_{themed(text_of(picture.svg), theme).toUtf8()} {
-    setAccessibleName(text_of(picture.label));
+      : drawing_{themed(shown_text(picture.svg), theme).toUtf8()} {
+    setAccessibleName(shown_text(picture.label));
     QSizePolicy policy{QSizePolicy::Expanding, QSizePolicy::Preferred};
     policy.setHeightForWidth(true);
     setSizePolicy(policy);
@@ -153,11 +135,11 @@ class PictureBox : public QWidget {
 
 QWidget* cell_widget(const AnswerCell& cell, const AnswerColumn& column, const Theme& theme) {
   if (cell.bar || cell.stack) return new CellBar{cell, theme};
-  QString words = text_of(cell.text);
+  QString words = shown_text(cell.text);
   const bool part = words.startsWith(QLatin1String("  "));
   if (part) words = QStringLiteral("    ") + words.trimmed();
-  QLabel* made = label(words, part ? theme.muted : colour_of_words(cell.tone, theme),
-                       cell.tone == foretrain::Tone::strong ? title_font() : body_font());
+  QLabel* made = label(words, part ? theme.muted : colour_of(theme, cell.tone),
+                       cell.tone == Tone::strong ? title_font() : body_font());
   const bool number = column.align == TextTable::Align::right;
   made->setWordWrap(!number);
   made->setAlignment((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
@@ -176,11 +158,10 @@ struct WidgetsOf {
     grid->setVerticalSpacing(4);
     int line = 0;
     for (const AnswerFact& fact : facts.rows) {
-      grid->addWidget(label(text_of(fact.label).trimmed(), theme.muted), line, 0, Qt::AlignTop);
+      grid->addWidget(label(shown_text(fact.label).trimmed(), theme.muted), line, 0, Qt::AlignTop);
       const QString lead =
-          fact.verdict.empty() ? QString{} : text_of(fact.verdict) + QLatin1Char(' ');
-      grid->addWidget(label(lead + text_of(fact.text), colour_of_words(fact.tone, theme)), line++,
-                      1);
+          fact.verdict.empty() ? QString{} : shown_text(fact.verdict) + QLatin1Char(' ');
+      grid->addWidget(label(lead + shown_text(fact.text), colour_of(theme, fact.tone)), line++, 1);
     }
     column.addLayout(grid);
   }
@@ -192,7 +173,7 @@ struct WidgetsOf {
     int line = 0;
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if (!table.columns[i].head.empty()) {
-        QLabel* head = label(text_of(table.columns[i].head), theme.muted, small_font());
+        QLabel* head = label(shown_text(table.columns[i].head), theme.muted, small_font());
         head->setWordWrap(false);
         head->setAlignment(table.columns[i].align == TextTable::Align::right ? Qt::AlignRight
                                                                              : Qt::AlignLeft);
@@ -216,10 +197,11 @@ struct WidgetsOf {
   void operator()(const AnswerLegend& legend) const {
     QString words;
     for (const AnswerLegend::Entry& entry : legend.entries)
-      words += QStringLiteral("<span style='color:%1'>■</span> %2 &nbsp; ")
-                   .arg(colour_of(theme, entry.paint).name(), text_of(entry.label).toHtmlEscaped());
+      words +=
+          QStringLiteral("<span style='color:%1'>■</span> %2 &nbsp; ")
+              .arg(colour_of(theme, entry.paint).name(), shown_text(entry.label).toHtmlEscaped());
     if (!legend.limit.empty())
-      words += QStringLiteral("<b>|</b> ") + text_of(legend.limit).toHtmlEscaped();
+      words += QStringLiteral("<b>|</b> ") + shown_text(legend.limit).toHtmlEscaped();
     QLabel* made = label({}, theme.muted, small_font());
     made->setTextFormat(Qt::RichText);
     made->setText(words);
@@ -231,38 +213,39 @@ struct WidgetsOf {
     made->setTextFormat(Qt::RichText);
     const QString lead = line.lead.empty() ? QString{}
                                            : QStringLiteral("<b style='color:%1'>%2</b>")
-                                                 .arg(colour_of_words(line.tone, theme).name(),
-                                                      text_of(line.lead).toHtmlEscaped());
-    made->setText(lead + text_of(line.text).toHtmlEscaped());
+                                                 .arg(colour_of(theme, line.tone).name(),
+                                                      shown_text(line.lead).toHtmlEscaped());
+    made->setText(lead + shown_text(line.text).toHtmlEscaped());
     column.addWidget(made);
   }
 
   void operator()(const AnswerList& list) const {
     for (const std::string& item : list.items)
-      column.addWidget(label(QStringLiteral("•  ") + text_of(item), theme.text));
+      column.addWidget(label(QStringLiteral("•  ") + shown_text(item), theme.text));
   }
 
   void operator()(const AnswerCode& code) const {
-    const QString lead = code.label.empty() ? QString{} : text_of(code.label) + QLatin1Char(' ');
-    column.addWidget(label(lead + text_of(code.text), theme.text, mono_font()));
+    const QString lead = code.label.empty() ? QString{} : shown_text(code.label) + QLatin1Char(' ');
+    column.addWidget(label(lead + shown_text(code.text), theme.text, mono_font()));
   }
 
   void operator()(const AnswerPicture& picture) const {
-    if (picture.titled) column.addWidget(label(text_of(picture.label), theme.text, title_font()));
+    if (picture.titled)
+      column.addWidget(label(shown_text(picture.label), theme.text, title_font()));
     column.addWidget(new PictureBox{picture, theme});
   }
 };
 
 void add_head(QVBoxLayout& column, const AnswerHead& head, const Theme& theme) {
-  const QColor ink = head.verdict ? colour_of_words(tone_of(*head.verdict), theme) : theme.text;
-  column.addWidget(label(text_of(head.subject) + QStringLiteral(": ") + text_of(head.words), ink,
-                         headline_font()));
-  if (!head.sentence.empty()) column.addWidget(label(text_of(head.sentence), theme.text));
+  const QColor ink = head.verdict ? colour_of(theme, tone_of(*head.verdict)) : theme.text;
+  column.addWidget(label(shown_text(head.subject) + QStringLiteral(": ") + shown_text(head.words),
+                         ink, headline_font()));
+  if (!head.sentence.empty()) column.addWidget(label(shown_text(head.sentence), theme.text));
   if (head.figures.empty()) return;
   AnswerTable figures{{words_column(), number_column(), words_column()}};
   for (const HeadFigure& figure : head.figures)
     figures.add({figure.label,
-                 {figure.value, foretrain::Tone::strong},
+                 {figure.value, Tone::strong},
                  figure.band + (figure.band.empty() || figure.difference.empty() ? "" : "; ") +
                      figure.difference});
   WidgetsOf{column, theme}(figures);
@@ -280,11 +263,17 @@ QWidget* answer_widgets(const Answer& answer, const Theme& theme) {
     if (section.place == AnswerPlace::terminal) continue;
     column->addSpacing(6);
     if (!section.title.empty())
-      column->addWidget(label(text_of(section.title), theme.text, title_font()));
+      column->addWidget(label(shown_text(section.title), theme.text, title_font()));
     for (const AnswerBlock& block : section.blocks) std::visit(WidgetsOf{*column, theme}, block);
   }
   column->addStretch(1);
   return page;
+}
+
+void show_answer(QScrollArea& area, const Answer& answer, const Theme& theme) {
+  const int place = area.verticalScrollBar()->value();
+  area.setWidget(answer_widgets(answer, theme));
+  area.verticalScrollBar()->setValue(place);
 }
 
 }  // namespace foretrain::gui

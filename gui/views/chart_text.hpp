@@ -4,12 +4,9 @@
 #include <QFont>
 #include <QRectF>
 #include <QString>
-#include <QStringList>
-
-#include <string>
-#include <vector>
 
 #include "gui/looks/theme.hpp"
+#include "gui/looks/units.hpp"
 
 namespace foretrain::gui {
 
@@ -19,16 +16,6 @@ struct DrawnLabel {
   QRectF box;
   bool cut = false;  ///< only its beginning had room
 };
-
-[[nodiscard]] inline QString to_text(const std::string& text) {
-  return QString::fromStdString(text);
-}
-
-[[nodiscard]] inline QStringList to_list(const std::vector<std::string>& texts) {
-  QStringList list;
-  for (const std::string& text : texts) list << to_text(text);
-  return list;
-}
 
 /// The colour between two.
 [[nodiscard]] QColor blend(const QColor& from, const QColor& to, double share);

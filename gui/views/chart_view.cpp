@@ -27,8 +27,8 @@ void stand_out(QPainter& painter, const QRectF& area, const QColor& ink, double 
 QString missing_step(const StudyPointer& study) {
   if (!study) return u"No scenario is open."_s;
   if (!study->diagnostics.empty())
-    return u"The scenario has errors: "_s + to_text(study->diagnostics.front().text());
-  if (!study->failure.empty()) return to_text(study->failure);
+    return u"The scenario has errors: "_s + qt_text(study->diagnostics.front().text());
+  if (!study->failure.empty()) return qt_text(study->failure);
   if (study->answer)
     return u"This text is no training run: its answer is in the view %1."_s.arg(
         study->kind == TextKind::served ? u"Serving"_s : u"Queue"_s);
@@ -36,9 +36,9 @@ QString missing_step(const StudyPointer& study) {
   const auto& reasons = study->report->prediction.reasons;
   if (study->runs()) return {};
   if (reasons.empty()) return u"There is no forecast of the step."_s;
-  QString text = u"This plan cannot run: "_s + to_text(reasons.front().message);
+  QString text = u"This plan cannot run: "_s + qt_text(reasons.front().message);
   if (!reasons.front().remedy.empty())
-    text += u"; what helps: "_s + to_text(reasons.front().remedy);
+    text += u"; what helps: "_s + qt_text(reasons.front().remedy);
   return text;
 }
 
@@ -100,7 +100,7 @@ void ChartView::paintEvent(QPaintEvent* /*event*/) {
   area_ = to_rect(scene_->chart);
   paint_scene(painter, theme(), *scene_, labels_);
   for (const SceneMark& mark : scene_->marks)
-    marks_.push_back({to_rect(mark.area), to_text(mark.title), to_list(mark.lines), mark.target});
+    marks_.push_back({to_rect(mark.area), qt_text(mark.title), qt_list(mark.lines), mark.target});
   // What is picked or under the pointer stands out.
   for (const ChartMark& mark : marks_)
     if (mark.selection.kind != Selection::Kind::none && mark.selection == selection_)

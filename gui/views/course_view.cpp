@@ -47,7 +47,7 @@ QString CourseView::missing() const {
   if (waiting()) return u"The memory timeline is computed when this view is shown."_s;
   if (!failure().isEmpty()) return failure();
   if (study()->path_due || computing()) return u"Computing the memory timeline…"_s;
-  if (!study()->path_note.empty()) return to_text(study()->path_note);
+  if (!study()->path_note.empty()) return qt_text(study()->path_note);
   if (!course_ || course_->points.size() < 2) return u"There is no task graph of this step."_s;
   return {};
 }
@@ -69,7 +69,7 @@ void CourseView::keyPressEvent(QKeyEvent* event) {
 }
 
 QString CourseView::csv() const {
-  return missing().isEmpty() ? to_text(course_csv(*course_)) : QString{};
+  return missing().isEmpty() ? qt_text(course_csv(*course_)) : QString{};
 }
 
 }  // namespace foretrain::gui

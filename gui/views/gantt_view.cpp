@@ -36,7 +36,7 @@ QString GanttView::missing() const {
       !why.isEmpty() && (!study() || study()->step() == nullptr))
     return why;
   if (study()->path_due || background_->running()) return u"Laying out the step…"_s;
-  if (!picture_ && !study()->path_note.empty()) return to_text(study()->path_note);
+  if (!picture_ && !study()->path_note.empty()) return qt_text(study()->path_note);
   if (!picture_) return u"There is no task graph of this step."_s;
   return {};
 }
@@ -189,7 +189,7 @@ void GanttView::point(const GanttHit& hit, QPointF at) {
   if (hit.task < 0) {
     lines << u"at\t"_s + time_label(hit.time, units())
           << u"stage is busy\t"_s +
-                 to_text(percent_text(picture_->rows[static_cast<std::size_t>(hit.stage)].busy /
+                 qt_text(percent_text(picture_->rows[static_cast<std::size_t>(hit.stage)].busy /
                                       picture_->makespan));
     return tip().show_at(here, u"Stage %1: idle"_s.arg(hit.stage), lines, theme());
   }
@@ -200,9 +200,9 @@ void GanttView::point(const GanttHit& hit, QPointF at) {
         << u"from\t"_s + time_label(timeline.start[id], units());
   if (cost.bytes > Bytes{}) lines << u"moves\t"_s + size_label(cost.bytes, units());
   const std::string link = slice_link(report().scenario.job, drawn_->graph, id);
-  if (!link.empty()) lines << u"over\t"_s + to_text(link);
+  if (!link.empty()) lines << u"over\t"_s + qt_text(link);
   if (picture_->critical[id]) lines << u"on the critical path"_s;
-  tip().show_at(here, u"Stage %1: %2"_s.arg(hit.stage).arg(to_text(slice_name(drawn_->graph, id))),
+  tip().show_at(here, u"Stage %1: %2"_s.arg(hit.stage).arg(qt_text(slice_name(drawn_->graph, id))),
                 lines, theme());
 }
 
@@ -225,8 +225,8 @@ QString GanttView::csv() const {
     for (const auto* band : {&row.work, &row.exchange, &row.data})
       for (const StepSlice& slice : band->slices())
         text += u"%1,%2,%3,%4,%5,%6,%7\n"_s.arg(stage)
-                    .arg(to_text(std::string{name_of(graph.tasks[slice.task].stream)}),
-                         to_text(std::string{name_of(slice.role)}))
+                    .arg(qt_text(std::string{name_of(graph.tasks[slice.task].stream)}),
+                         qt_text(std::string{name_of(slice.role)}))
                     .arg(slice.micro)
                     .arg(slice.chunk)
                     .arg(slice.from.value(), 0, 'g', 17)

@@ -50,7 +50,7 @@ void MapView::fill_choosers() {
     const QVariant kept = chooser->currentData();
     chooser->clear();
     for (const SweepChoice& choice : choices_)
-      chooser->addItem(to_text(choice.key), to_text(choice.key));
+      chooser->addItem(qt_text(choice.key), qt_text(choice.key));
     chooser->setCurrentIndex(kept.isValid() ? chooser->findData(kept) : -1);
   }
   choose_default();
@@ -124,7 +124,7 @@ Scene MapView::scene(const SceneSpace& space) {
 void MapView::pick(const ChartMark& mark) {
   ChartView::pick(mark);
   if (mark.selection.kind == Selection::Kind::plan)
-    Q_EMIT settings_wanted(to_list(mark.selection.settings), mark.title);
+    Q_EMIT settings_wanted(qt_list(mark.selection.settings), mark.title);
 }
 
 void MapView::place_choosers() {
@@ -153,6 +153,6 @@ void MapView::resizeEvent(QResizeEvent* event) {
   place_choosers();
 }
 
-QString MapView::csv() const { return missing().isEmpty() ? to_text(map_csv(*map_)) : QString{}; }
+QString MapView::csv() const { return missing().isEmpty() ? qt_text(map_csv(*map_)) : QString{}; }
 
 }  // namespace foretrain::gui

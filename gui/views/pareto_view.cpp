@@ -72,7 +72,7 @@ void ParetoView::start() {
 void ParetoView::post_progress(std::uint64_t serial, std::int64_t done, std::int64_t all) {
   post(serial, [this, done, all] {
     progress_ =
-        u"%1 of %2 combinations"_s.arg(to_text(with_thousands(done)), to_text(with_thousands(all)));
+        u"%1 of %2 combinations"_s.arg(qt_text(with_thousands(done)), qt_text(with_thousands(all)));
     update();
   });
 }
@@ -94,7 +94,7 @@ QString ParetoView::missing() const {
   if (!cloud_) return u"The search starts when this view is shown."_s;
   if (cloud_->points.empty())
     return u"None of the %1 combinations that were tried fits."_s.arg(
-        to_text(with_thousands(cloud_->combinations)));
+        qt_text(with_thousands(cloud_->combinations)));
   return {};
 }
 
@@ -106,7 +106,7 @@ ChartMark ParetoView::told(const ChartMark& mark) const {
   ChartMark full = mark;
   full.selection.settings =
       cloud_settings(searched_->report->scenario, *cloud_, cloud_->points[point]);
-  for (const QString& setting : to_list(full.selection.settings))
+  for (const QString& setting : qt_list(full.selection.settings))
     full.lines << setting.section(u'=', 0, 0) + u"\t"_s + setting.section(u'=', 1);
   return full;
 }
@@ -117,7 +117,7 @@ void ParetoView::pick(const ChartMark& mark) {
   const auto& point = cloud_->points[static_cast<std::size_t>(mark.selection.task)];
   const QString why = u"plan of %1 per step"_s.arg(time_label(point.step, units()));
   Q_EMIT selected(full.selection);
-  Q_EMIT settings_wanted(to_list(full.selection.settings), why);
+  Q_EMIT settings_wanted(qt_list(full.selection.settings), why);
 }
 
 void ParetoView::place_button() {
@@ -140,7 +140,7 @@ QString ParetoView::csv() const {
         u"%1,%2,%3,\"%4\"\n"_s.arg(point.step.value(), 0, 'g', 17)
             .arg(point.peak.value(), 0, 'f', 0)
             .arg(point.front ? 1 : 0)
-            .arg(to_list(cloud_settings(searched_->report->scenario, *cloud_, point)).join(u' '));
+            .arg(qt_list(cloud_settings(searched_->report->scenario, *cloud_, point)).join(u' '));
   return text;
 }
 

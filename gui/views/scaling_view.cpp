@@ -9,8 +9,6 @@
 #include <QLogValueAxis>
 #include <QValueAxis>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -19,27 +17,6 @@
 namespace foretrain::gui {
 
 using Qt::Literals::StringLiterals::operator""_s;
-
-namespace {
-
-/// The point of the machine that the scenario has; it always is among them.
-const ScalingPoint* own_point(const std::vector<ScalingPoint>& points, const Job& job) {
-  const auto found = std::find_if(points.begin(), points.end(), [&](const ScalingPoint& point) {
-    return point.hosts == job.cluster.hosts;
-  });
-  return found == points.end() || !found->tokens_per_s ? nullptr : &*found;
-}
-
-const ScalingPoint* largest(const std::vector<ScalingPoint>& points) {
-  const ScalingPoint* last = nullptr;
-  for (const ScalingPoint& point : points)
-    if (point.tokens_per_s) last = &point;
-  return last;
-}
-
-double per_gpu(const ScalingPoint& point) { return *point.tokens_per_s / point.gpus; }
-
-}  // namespace
 
 ScalingView::ScalingView(QWidget* parent)
     : ComputedView{parent}, view_{new QChartView{new QChart, this}} {
@@ -70,28 +47,15 @@ QString ScalingView::missing() const {
   if (waiting()) return u"Machines are tried when this view is shown."_s;
   if (!failure().isEmpty()) return failure();
   if (!scaling_) return u"Trying smaller and larger machines…"_s;
-  if (!own_point(scaling_->same_batch, report().scenario.job))
+  if (scaling_->own(report().scenario.job) == nullptr)
     return u"This plan has no forecast in the closed form."_s;
   return {};
 }
 
 /// The headline: the child draws the chart.
 Scene ScalingView::scene(const SceneSpace& space) {
-  const ScalingPoint& own = *own_point(scaling_->same_batch, report().scenario.job);
-  const ScalingPoint& last = *largest(scaling_->same_batch);
-  const auto kept = [&](const ScalingPoint& point) {
-    return percent_text(per_gpu(point) / per_gpu(own));
-  };
-  SceneHeadline line{last.gpus > own.gpus
-                         ? fmt::format("With the same batch {} GPUs keep {} of the speed per GPU",
-                                       with_thousands(last.gpus), kept(last))
-                         : "With the same batch this machine is the largest that this plan can use",
-                     "tensor, pipeline and context degrees as they are, data ranks what is left"};
-  if (const ScalingPoint* grown = largest(scaling_->growing_batch); grown && grown->gpus > own.gpus)
-    line.detail += fmt::format("; with a batch that grows {} GPUs keep {}",
-                               with_thousands(grown->gpus), kept(*grown));
   Scene scene{space};
-  scene.headline(std::move(line));
+  scene.headline(scaling_headline(*scaling_, report().scenario.job));
   return scene;
 }
 
@@ -145,9 +109,9 @@ void ScalingView::add_curve(const std::vector<ScalingPoint>& points, const QStri
   line->setPen({colour, static_cast<double>(theme().line)});
   line->setPointsVisible(true);
   line->setMarkerSize(7.0);
-  const double own = per_gpu(*own_point(scaling_->same_batch, report().scenario.job));
+  const double own = scaling_->own(report().scenario.job)->per_gpu();
   for (const ScalingPoint& point : points)
-    if (point.tokens_per_s) line->append(point.gpus, 100.0 * per_gpu(point) / own);
+    if (point.tokens_per_s) line->append(point.gpus, 100.0 * point.per_gpu() / own);
   const auto nearest = [points](const QPointF& value) {
     return *std::min_element(points.begin(), points.end(), [&](const auto& a, const auto& b) {
       return std::abs(std::log(a.gpus / value.x())) < std::abs(std::log(b.gpus / value.x()));
@@ -198,32 +162,16 @@ void ScalingView::point_at(const ScalingPoint& point, const QPointF& value, bool
   QStringList lines{u"%1 hosts, batch %2"_s.arg(point.hosts).arg(point.global_batch)};
   if (point.tokens_per_s)
     lines << u"%1 tokens/s, MFU %2"_s.arg(
-        to_text(with_thousands(std::llround(*point.tokens_per_s))),
-        point.mfu ? to_text(percent_text(*point.mfu)) : u"unknown"_s);
-  tip().show_at(place, u"%1 GPUs"_s.arg(to_text(with_thousands(point.gpus))), lines, theme());
+        qt_text(with_thousands(std::llround(*point.tokens_per_s))),
+        point.mfu ? qt_text(percent_text(*point.mfu)) : u"unknown"_s);
+  tip().show_at(place, u"%1 GPUs"_s.arg(qt_text(with_thousands(point.gpus))), lines, theme());
 }
 
 void ScalingView::pick_point(const ScalingPoint& point) {
-  QStringList settings;
-  for (const std::string& setting : scaling_settings(report().scenario, point))
-    settings << to_text(setting);
-  Q_EMIT settings_wanted(settings, u"%1 hosts"_s.arg(point.hosts));
+  Q_EMIT settings_wanted(qt_list(scaling_settings(report().scenario, point)),
+                         u"%1 hosts"_s.arg(point.hosts));
 }
 
-QString ScalingView::csv() const {
-  if (!scaling_) return {};
-  QString text = u"batch,hosts,gpus,global_batch,tokens_per_s,mfu\n"_s;
-  for (const auto& [name, points] : {std::pair{u"same"_s, &scaling_->same_batch},
-                                     std::pair{u"growing"_s, &scaling_->growing_batch}})
-    for (const ScalingPoint& point : *points)
-      text +=
-          u"%1,%2,%3,%4,%5,%6\n"_s.arg(name)
-              .arg(point.hosts)
-              .arg(point.gpus)
-              .arg(point.global_batch)
-              .arg(point.tokens_per_s ? QString::number(*point.tokens_per_s, 'g', 12) : QString{},
-                   point.mfu ? QString::number(*point.mfu, 'g', 12) : QString{});
-  return text;
-}
+QString ScalingView::csv() const { return scaling_ ? qt_text(scaling_csv(*scaling_)) : QString{}; }
 
 }  // namespace foretrain::gui

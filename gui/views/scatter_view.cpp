@@ -56,7 +56,7 @@ Scene ScatterView::scene(const SceneSpace& space) {
 }
 
 QString ScatterView::csv() const {
-  return measured_ ? to_text(validation_csv(measured_->validation)) : QString{};
+  return measured_ ? qt_text(validation_csv(measured_->validation)) : QString{};
 }
 
 }  // namespace foretrain::gui

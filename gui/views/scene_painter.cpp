@@ -19,7 +19,7 @@ QFont font_of(const SceneLetters& letters) {
 class WindowMetrics : public TextMetrics {
  public:
   [[nodiscard]] double width(const std::string& text, const SceneLetters& letters) const override {
-    return QFontMetricsF{font_of(letters)}.horizontalAdvance(to_text(text));
+    return QFontMetricsF{font_of(letters)}.horizontalAdvance(qt_text(text));
   }
   [[nodiscard]] double height(LetterSize size) const override {
     return QFontMetricsF{font_of({Ink::text, size})}.height();
@@ -49,9 +49,9 @@ struct PaintOn {
     painter.save();
     painter.translate(text.upright ? box.bottomLeft() : box.topLeft());
     if (text.upright) painter.rotate(-90.0);
-    painter.drawText(QPointF{0.0, metrics.ascent()}, to_text(text.text));
+    painter.drawText(QPointF{0.0, metrics.ascent()}, qt_text(text.text));
     painter.restore();
-    labels.push_back({to_text(text.text), box, text.cut});
+    labels.push_back({qt_text(text.text), box, text.cut});
   }
   void operator()(const SceneLine& line) const {
     const bool straight = line.from.x == line.to.x || line.from.y == line.to.y;

@@ -25,7 +25,7 @@ class StudyChartView : public ChartView {
   StudyChartView(const StudyChart& chart, QWidget* parent) : ChartView{parent}, chart_{chart} {}
 
   [[nodiscard]] QString csv() const override {
-    return missing().isEmpty() ? to_text(chart_.table(*study())) : QString{};
+    return missing().isEmpty() ? qt_text(chart_.table(*study())) : QString{};
   }
 
  protected:

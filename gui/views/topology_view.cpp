@@ -39,7 +39,7 @@ QString TopologyView::missing() const {
 Scene TopologyView::scene(const SceneSpace& space) { return fabric_chart(*fabric_, space); }
 
 QString TopologyView::csv() const {
-  return missing().isEmpty() ? to_text(fabric_csv(*fabric_)) : QString{};
+  return missing().isEmpty() ? qt_text(fabric_csv(*fabric_)) : QString{};
 }
 
 }  // namespace foretrain::gui

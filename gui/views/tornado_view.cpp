@@ -18,7 +18,7 @@ class TornadoView : public ComputedView {
   using ComputedView::ComputedView;
 
   [[nodiscard]] QString csv() const override {
-    return missing().isEmpty() ? to_text(tornado_csv(*result_)) : QString{};
+    return missing().isEmpty() ? qt_text(tornado_csv(*result_)) : QString{};
   }
 
  protected:

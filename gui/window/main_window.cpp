@@ -369,7 +369,6 @@ void MainWindow::set_theme(ThemeKind kind) {
 void MainWindow::set_units(const Units& units) {
   units_ = units;
   for (View* view : views_) view->set_units(units);
-  compare_->set_units(units);
   strip_->set_units(units);
   if (study_) show_everywhere();
 }

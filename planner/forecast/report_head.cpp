@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <utility>
 
 #include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
@@ -13,41 +14,94 @@
 namespace foretrain {
 namespace {
 
+constexpr const char* if_it_fit = "if it fit";
+
 std::string range_text(const std::string& low, const std::string& high) {
   return low + " to " + high;
 }
 
-HeadFigure memory_figure(const MemoryForecast& memory) {
-  const std::string usable = bytes_text(memory.usable) + " usable";
-  if (memory.high <= memory.peak) return {"Memory", bytes_text(memory.peak), "of " + usable};
-  return {"Memory", bytes_text(memory.peak), "up to " + bytes_text(memory.high) + ", of " + usable};
+KeyFigure memory_figure(const Prediction& p, const NumberUnits& units) {
+  const auto text = [&](Bytes size) { return bytes_text(size, units); };
+  HeadFigure figure{"Memory", "", "not forecast"};
+  if (p.memory) {
+    const MemoryForecast& memory = *p.memory;
+    figure.value = text(memory.peak);
+    figure.band = (memory.high <= memory.peak ? "of " : "up to " + text(memory.high) + ", of ") +
+                  text(memory.usable) + " usable";
+  }
+  return {"memory.peak_bytes", std::move(figure)};
 }
 
-HeadFigure run_figure(const RunForecast& run) {
-  const bool known = run.p10 && run.p90;
-  if (never_finishes(run))
-    return {"Time to train", "never", duration_text(*run.ideal) + " without interruptions"};
-  return {"Time to train", duration_text(run.expected ? *run.expected : *run.ideal),
-          known          ? range_text(duration_text(*run.p10), duration_text(*run.p90))
-          : run.expected ? std::string()
-                         : std::string("without interruptions")};
+KeyFigure step_figure(const Prediction& p, const std::string& why, const NumberUnits& units) {
+  const auto text = [&](Seconds time) { return seconds_text(time, units); };
+  HeadFigure figure{"Step", "", why};
+  if (p.step)
+    figure = {"Step", text(p.step->time), range_text(text(p.step->low), text(p.step->high))};
+  else if (p.if_it_fit)
+    figure = {"Step", text(p.if_it_fit->step.time), if_it_fit};
+  return {"step.time_s", std::move(figure)};
+}
+
+KeyFigure mfu_figure(const Prediction& p, const std::string& why) {
+  HeadFigure figure{"MFU", "", why};
+  if (p.if_it_fit)
+    figure = {"MFU", percent_text(p.if_it_fit->efficiency.mfu), if_it_fit};
+  else if (p.efficiency)
+    figure = {"MFU", percent_text(p.efficiency->mfu),
+              fmt::format("{} TFLOP/s per GPU, HFU {}",
+                          significant_text(p.efficiency->model_tflops_per_gpu),
+                          percent_text(p.efficiency->hfu))};
+  return {"mfu", std::move(figure)};
+}
+
+KeyFigure throughput_figure(const Prediction& p, const std::string& why) {
+  HeadFigure figure{"Throughput", "", why};
+  const auto say = [&](const Efficiency& e, const std::string& detail) {
+    figure.value = fixed_text(e.tokens_per_s, 0);
+    figure.band = "tokens/s, " + detail;
+  };
+  if (p.if_it_fit)
+    say(p.if_it_fit->efficiency, if_it_fit);
+  else if (p.efficiency)
+    say(*p.efficiency, significant_text(p.efficiency->tokens_per_s_per_gpu) + " per GPU");
+  return {"tokens_per_s", std::move(figure)};
+}
+
+KeyFigure run_figure(const Prediction& p, const std::string& why) {
+  const RunForecast& run = p.run;
+  HeadFigure figure{"Time to train", "", why};
+  if (never_finishes(run)) {
+    figure.value = "never";
+    figure.band = duration_text(*run.ideal) + " without interruptions";
+  } else if (run.expected) {
+    const bool known = run.p10 && run.p90;
+    figure.value = duration_text(*run.expected);
+    figure.band = known ? range_text(duration_text(*run.p10), duration_text(*run.p90)) : "";
+  } else if (run.ideal) {
+    figure.value = duration_text(*run.ideal);
+    figure.band = "without interruptions";
+  }
+  return {run.expected ? "run.expected_s" : "run.ideal_s", std::move(figure)};
 }
 
 /// "$79.4 M", "3.81 M GPU-hours": no more digits than the band allows.
 std::string short_dollars(Dollars price) { return "$" + count_text(price.value()); }
 
-HeadFigure cost_figure(const CostForecast& cost) {
+KeyFigure cost_figure(const Prediction& p, const std::string& why) {
+  const CostForecast& cost = p.cost;
+  if (!cost.gpu_hours) return {"cost.gpu_hours", {"Cost", "", why}};
   const std::string hours = count_text(*cost.gpu_hours) + " GPU-hours";
   if (!cost.price)
-    return {"Cost", hours,
-            cost.low.gpu_hours
-                ? range_text(count_text(*cost.low.gpu_hours), count_text(*cost.high.gpu_hours))
-                : std::string()};
+    return {"cost.gpu_hours",
+            {"Cost", hours,
+             cost.low.gpu_hours
+                 ? range_text(count_text(*cost.low.gpu_hours), count_text(*cost.high.gpu_hours))
+                 : std::string()}};
   std::string band = hours;
   if (cost.low.price)
     band =
         range_text(short_dollars(*cost.low.price), short_dollars(*cost.high.price)) + "; " + band;
-  return {"Cost", short_dollars(*cost.price), band};
+  return {"cost.usd", {"Cost", short_dollars(*cost.price), band}};
 }
 
 std::string machine_text(const Cluster& cluster) {
@@ -72,13 +126,6 @@ std::string feasible_sentence(const Report& report) {
   return deadline.empty() ? text : text + " " + deadline;
 }
 
-std::string reason_sentence(const Infeasible& reason) {
-  std::string text = reason.message + ".";
-  if (!reason.remedy.empty()) text += " What helps: " + reason.remedy + ".";
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
-  return text;
-}
-
 /// The command that most people want after this answer.
 std::string next_of(const Report& report, const std::string& source) {
   if (source.empty()) return {};
@@ -92,15 +139,25 @@ std::string next_of(const Report& report, const std::string& source) {
 
 }  // namespace
 
+std::string reason_sentence(const Infeasible& reason) {
+  std::string text = reason.message + ".";
+  if (!reason.remedy.empty()) text += " What helps: " + reason.remedy + ".";
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+std::vector<KeyFigure> key_figures(const Prediction& p, const NumberUnits& units) {
+  const std::string why = p.feasible() ? "not forecast" : "the plan cannot run";
+  const std::string no_run = p.step && !p.run.tokens ? "needs training.tokens" : why;
+  return {memory_figure(p, units),   step_figure(p, why, units), mfu_figure(p, why),
+          throughput_figure(p, why), run_figure(p, no_run),      cost_figure(p, no_run)};
+}
+
 std::vector<HeadFigure> report_figures(const Prediction& p) {
   std::vector<HeadFigure> figures;
-  if (p.memory) figures.push_back(memory_figure(*p.memory));
-  if (p.step)
-    figures.push_back({"Step", seconds_text(p.step->time),
-                       range_text(seconds_text(p.step->low), seconds_text(p.step->high))});
-  if (p.if_it_fit) figures.push_back({"Step", seconds_text(p.if_it_fit->step.time), "if it fit"});
-  if (p.run.expected || p.run.ideal) figures.push_back(run_figure(p.run));
-  if (p.cost.gpu_hours) figures.push_back(cost_figure(p.cost));
+  for (KeyFigure& key : key_figures(p))
+    if (!key.figure.value.empty() && key.path != "mfu" && key.path != "tokens_per_s")
+      figures.push_back(std::move(key.figure));
   return figures;
 }
 

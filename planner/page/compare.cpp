@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/page/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,11 +38,29 @@ constexpr auto headline = std::to_array<std::pair<const char*, const char*>>({
 });
 
 /// Without the unit where the label names it.
-std::string figure_text(const std::string& path, double value) {
+std::string figure_text(std::string_view path, double value, const NumberUnits& units = {}) {
   if (path == "tokens_per_s_per_gpu") return significant_text(value);
   if (path == "tokens_per_step") return count_text(value);
   if (path == "gpus" || path == "tokens_per_s") return fixed_text(value, 0);
+  const Measure measure = measure_of(path);
+  if (measure == Measure::bytes) return bytes_text(Bytes{value}, units);
+  if (measure == Measure::seconds) return seconds_text(Seconds{value}, units);
   return quantity_text(path, value);
+}
+
+bool same_figure(double from, double to) {
+  constexpr double shown = 5e-5;  // digits that the texts have
+  return std::abs(from - to) <= shown * std::abs(from);
+}
+
+/// "-1.20 s"; shares differ by points.
+std::string difference_text(std::string_view path, double from, double to,
+                            const NumberUnits& units = {}) {
+  const std::string sign = to < from ? "-" : "+";
+  const double size = std::abs(to - from);
+  if (path == "mfu" || path.ends_with("within_goals"))
+    return sign + fixed_text(size * 100.0, 1) + " points";
+  return sign + figure_text(path, size, units);
 }
 
 /// "TTFT, P90".
@@ -184,13 +204,7 @@ std::string ComparedFigure::difference(std::size_t side) const {
   const auto& from = values.front();
   const auto& to = values.at(side);
   if (!from || !to) return "-";
-  constexpr double shown = 5e-5;  // digits that the texts have
-  if (std::abs(*from - *to) <= shown * std::abs(*from)) return "same";
-  const std::string sign = *to < *from ? "-" : "+";
-  const double size = std::abs(*to - *from);
-  if (path == "mfu" || path.ends_with("within_goals"))
-    return sign + fixed_text(size * 100.0, 1) + " points";
-  return sign + figure_text(path, size);
+  return same_figure(*from, *to) ? "same" : difference_text(path, *from, *to);
 }
 
 std::string ComparedFigure::ratio(std::size_t side) const {
@@ -198,6 +212,18 @@ std::string ComparedFigure::ratio(std::size_t side) const {
   const auto& to = values.at(side);
   if (!from || !to || *from == 0.0) return "-";
   return fixed_text(*to / *from, 3);
+}
+
+std::optional<FigureChange> figure_change(std::string_view path, std::optional<double> from,
+                                          std::optional<double> to, const NumberUnits& units) {
+  if (!from || !to || same_figure(*from, *to)) return std::nullopt;
+  const auto row = quantities().find(path);
+  FigureChange change{difference_text(path, *from, *to, units)};
+  if (*from > 0.0 && measure_of(path) != Measure::share)
+    change.text +=
+        fmt::format(" ({}{})", *to < *from ? "-" : "+", percent_text(std::abs(*to / *from - 1.0)));
+  change.better = (*to < *from) != (row && row->quantity->more_is_better);
+  return change;
 }
 
 Bytes ComparedRow::spread() const {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
+#include "planner/scene/number_units.hpp"
 
 namespace foretrain {
 
@@ -23,6 +25,18 @@ struct ComparedFigure {
   [[nodiscard]] std::string difference(std::size_t side) const;
   [[nodiscard]] std::string ratio(std::size_t side) const;
 };
+
+/// How a number changes from one forecast to another.
+struct FigureChange {
+  std::string text;  ///< signed, and of the first one: "-1.20 s (-14.3 %)"
+  bool better = false;
+};
+/// Nothing where either is unknown, or both are the same.
+/// @param path as ComparedFigure has it
+[[nodiscard]] std::optional<FigureChange> figure_change(std::string_view path,
+                                                        std::optional<double> from,
+                                                        std::optional<double> to,
+                                                        const NumberUnits& units = {});
 
 /// One part of the way from peak FLOP/s to the step (waterfall.hpp), for every side.
 struct ComparedPart {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "planner/forecast/summary.hpp"
@@ -18,12 +19,8 @@ namespace foretrain {
 namespace {
 
 std::string lever_text(const Lever& lever) {
-  const double change = lever.step_after / lever.step_before - 1.0;
-  return fmt::format("{}: {} -> {}, step {} -> {} ({}{}), peak {}", set_words(lever.settings),
-                     seconds_text(lever.loss_before), seconds_text(lever.loss_after),
-                     seconds_text(lever.step_before), seconds_text(lever.step_after),
-                     change < 0.0 ? "-" : "+", percent_text(change < 0.0 ? -change : change),
-                     bytes_text(lever.peak));
+  return fmt::format("{}: {} -> {}, {}", set_words(lever.settings), seconds_text(lever.loss_before),
+                     seconds_text(lever.loss_after), effect_text(lever));
 }
 
 AnswerTable losses_table(const StepLosses& all) {
@@ -51,17 +48,15 @@ AnswerSection loss_section(const StepLosses& all, const StepLoss& loss) {
   return section;
 }
 
+double change_by(const Lever& lever) { return lever.step_after / lever.step_before; }
+
 /// The lever that shortens the step most; none where nothing shortens it by what a measurement of
 /// two runs would tell.
 const Lever* best_lever(const StepLosses& all) {
   constexpr double noticed = 0.99;
-  const auto change = [](const Lever& lever) { return lever.step_after / lever.step_before; };
-  const Lever* best = nullptr;
-  for (const StepLoss& loss : all.losses)
-    if (loss.lever && change(*loss.lever) <= noticed &&
-        (best == nullptr || change(*loss.lever) < change(*best)))
-      best = &*loss.lever;
-  return best;
+  const auto losses = losses_by_gain(all);
+  if (losses.empty() || change_by(*losses.front()->lever) > noticed) return nullptr;
+  return &*losses.front()->lever;
 }
 
 /// The largest losses, and the lever that shortens the step most.
@@ -104,6 +99,23 @@ AnswerHead losses_head(const Report& report, const StepLosses& all, const std::s
 }
 
 }  // namespace
+
+std::vector<const StepLoss*> losses_by_gain(const StepLosses& all) {
+  std::vector<const StepLoss*> losses;
+  for (const StepLoss& loss : all.losses)
+    if (loss.lever && change_by(*loss.lever) < 1.0) losses.push_back(&loss);
+  std::stable_sort(losses.begin(), losses.end(), [](const StepLoss* a, const StepLoss* b) {
+    return change_by(*a->lever) < change_by(*b->lever);
+  });
+  return losses;
+}
+
+std::string effect_text(const Lever& lever, const NumberUnits& units) {
+  const double change = change_by(lever) - 1.0;
+  return fmt::format("step {} -> {} ({}{}), peak {}", seconds_text(lever.step_before, units),
+                     seconds_text(lever.step_after, units), change < 0.0 ? "-" : "+",
+                     percent_text(std::abs(change)), bytes_text(lever.peak, units));
+}
 
 StepLosses step_losses(const Report& asked) {
   Report report = asked;

@@ -7,6 +7,7 @@
 
 #include "planner/answer/answer.hpp"
 #include "planner/forecast/report.hpp"
+#include "planner/scene/number_units.hpp"
 
 namespace foretrain {
 
@@ -48,6 +49,11 @@ struct StepLosses {
 
 /// @pre the forecast has flops, and step or if_it_fit
 [[nodiscard]] StepLosses step_losses(const Report& report);
+
+/// Losses with a setting that shortens the step, the most first.
+[[nodiscard]] std::vector<const StepLoss*> losses_by_gain(const StepLosses& losses);
+/// "step 8.31 s -> 8.02 s (-3.5 %), peak 61.2 GiB"
+[[nodiscard]] std::string effect_text(const Lever& lever, const NumberUnits& units = {});
 
 /// The table of losses, then a section for each. @param source words that read the scenario again
 [[nodiscard]] Answer step_losses_answer(const Report& report, const StepLosses& losses,

@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "models/grid/process_grid.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/sweep/sweep.hpp"
+#include "planner/text/format.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {
@@ -51,7 +56,20 @@ void forecast(const Scenario& scenario, std::vector<ScalingPoint>& points,
   }
 }
 
+/// Null where no machine has a forecast.
+const ScalingPoint* largest(const std::vector<ScalingPoint>& points) {
+  const ScalingPoint* last = nullptr;
+  for (const ScalingPoint& point : points)
+    if (point.tokens_per_s) last = &point;
+  return last;
+}
+
 }  // namespace
+
+const ScalingPoint* Scaling::own(const Job& job) const {
+  const auto found = std::ranges::find(same_batch, job.cluster.hosts, &ScalingPoint::hosts);
+  return found == same_batch.end() || !found->tokens_per_s ? nullptr : &*found;
+}
 
 Scaling scaling_of(const Scenario& scenario, const std::stop_token& stop) {
   Scaling result{machines(scenario.job, false), machines(scenario.job, true)};
@@ -68,6 +86,35 @@ std::vector<std::string> scaling_settings(const Scenario& scenario, const Scalin
   if (point.gpus % replica == 0)
     settings.push_back(fmt::format("parallel.data={}", point.gpus / replica));
   return settings;
+}
+
+SceneHeadline scaling_headline(const Scaling& scaling, const Job& job) {
+  const ScalingPoint& own = *scaling.own(job);
+  const auto kept = [&](const ScalingPoint& point) {
+    return fmt::format("{} GPUs keep {}", with_thousands(point.gpus),
+                       percent_text(point.per_gpu() / own.per_gpu()));
+  };
+  const ScalingPoint& last = *largest(scaling.same_batch);
+  SceneHeadline line{last.gpus > own.gpus
+                         ? "With the same batch " + kept(last) + " of the speed per GPU"
+                         : "With the same batch this machine is the largest that this plan can use",
+                     "tensor, pipeline and context degrees as they are, data ranks what is left"};
+  if (const ScalingPoint* grown = largest(scaling.growing_batch); grown && grown->gpus > own.gpus)
+    line.detail += "; with a batch that grows " + kept(*grown);
+  return line;
+}
+
+std::string scaling_csv(const Scaling& scaling) {
+  std::string text = "batch,hosts,gpus,global_batch,tokens_per_s,mfu\n";
+  const auto number = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.17g}", *value) : std::string();
+  };
+  for (const auto& [name, points] :
+       {std::pair{"same", &scaling.same_batch}, std::pair{"growing", &scaling.growing_batch}})
+    for (const ScalingPoint& point : *points)
+      text += fmt::format("{},{},{},{},{},{}\n", name, point.hosts, point.gpus, point.global_batch,
+                          number(point.tokens_per_s), number(point.mfu));
+  return text;
 }
 
 }  // namespace foretrain

@@ -10,6 +10,8 @@
 
 namespace foretrain {
 
+struct SceneHeadline;
+
 /// The scenario's plan on another number of hosts.
 struct ScalingPoint {
   int hosts = 0;
@@ -18,6 +20,9 @@ struct ScalingPoint {
   std::optional<double> tokens_per_s{};  ///< absent where it cannot run
   std::optional<double> mfu{};
   std::string why{};  ///< it cannot run
+
+  /// Tokens per second. @pre they are known
+  [[nodiscard]] double per_gpu() const { return *tokens_per_s / gpus; }
 };
 
 /// How a job grows with its machine: hosts halved and doubled up to three times, tensor, pipeline
@@ -25,6 +30,9 @@ struct ScalingPoint {
 struct Scaling {
   std::vector<ScalingPoint> same_batch;     ///< strong scaling
   std::vector<ScalingPoint> growing_batch;  ///< weak scaling: the batch grows with the machine
+
+  /// The scenario's own machine; null where it has no forecast.
+  [[nodiscard]] const ScalingPoint* own(const Job& job) const;
 };
 
 /// In the closed form. Ends early, with the points so far, when `stop` is asked for.
@@ -34,5 +42,9 @@ struct Scaling {
 /// The settings of a point, as for --set.
 [[nodiscard]] std::vector<std::string> scaling_settings(const Scenario& scenario,
                                                         const ScalingPoint& point);
+
+/// What is left of the speed per GPU on the largest machines. @pre the own machine has a forecast
+[[nodiscard]] SceneHeadline scaling_headline(const Scaling& scaling, const Job& job);
+[[nodiscard]] std::string scaling_csv(const Scaling& scaling);
 
 }  // namespace foretrain

@@ -86,7 +86,7 @@ TEST_CASE("sweep: a click on a cell wants its combination, axes can be chosen", 
     return mark.selection.kind == Selection::Kind::plan;
   });
   REQUIRE(cell != map.marks().end());
-  const QStringList settings = to_list(cell->selection.settings);
+  const QStringList settings = qt_list(cell->selection.settings);
   fixtures::click(map, cell->area.center());
   CHECK(wanted.settings == settings);
   CHECK(wanted.settings.filter(QStringLiteral("memory.recompute=")).size() == 1);

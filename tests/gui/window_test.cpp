@@ -204,18 +204,18 @@ class WindowTest : public QObject {
     wait_until_settled();
     set("training.micro_batch", "2");
     wait();
-    const Headline changed = card("step");
+    const Headline changed = card("Step");
     QVERIFY(!changed.difference.isEmpty());
     QVERIFY(changed.difference.startsWith(QStringLiteral("+")) ==
-            (changed.difference_tone == Tone::caution));
+            (changed.difference_tone == Tone::warn));
     // It stays while one looks, and turns round on the way back.
     wait_until_settled();
-    QCOMPARE(card("step").difference, changed.difference);
+    QCOMPARE(card("Step").difference, changed.difference);
     window_->document().undo_stack().undo();
     wait();
-    QVERIFY(card("step").difference.left(1) != changed.difference.left(1));
-    QCOMPARE(card("step").difference.mid(1).section(QLatin1Char(','), 0, 0),
-             changed.difference.mid(1).section(QLatin1Char(','), 0, 0));
+    QVERIFY(card("Step").difference.left(1) != changed.difference.left(1));
+    QCOMPARE(card("Step").difference.mid(1).section(QLatin1Char('('), 0, 0),
+             changed.difference.mid(1).section(QLatin1Char('('), 0, 0));
   }
 
   void cards_show_the_difference_to_what_is_pinned() {
@@ -225,20 +225,20 @@ class WindowTest : public QObject {
       wait_until_settled();
     }
     const double change = step() - window_->comparison().pinned()->step()->time.value();
-    QVERIFY(card("step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
+    QVERIFY(card("Step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
     window_->comparison().pin(nullptr);
-    QVERIFY(!card("step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
+    QVERIFY(!card("Step").difference.contains(time_label(Seconds{std::abs(change)}, {})));
   }
 
   void an_error_keeps_the_last_forecast_and_says_its_line() {
-    const QString value = card("step").value;
+    const QString value = card("Step").value;
     auto* editor = window_->findChild<QPlainTextEdit*>(QStringLiteral("yaml"));
     QString text = editor->toPlainText();
     editor->setPlainText(
         text.replace(QStringLiteral("micro_batch: 1"), QStringLiteral("micro_batc: 1")));
     wait();
     QVERIFY(!window_->study()->valid());
-    QCOMPARE(card("step").value, value);
+    QCOMPARE(card("Step").value, value);
     QVERIFY(window_->findChild<QWidget*>(QStringLiteral("veil"))->isVisible());
     auto* notice = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
     QVERIFY(notice->isVisible());
@@ -460,9 +460,9 @@ class WindowTest : public QObject {
   [[nodiscard]] CardRow* cards() const {
     return window_->findChild<CardRow*>(QStringLiteral("cards"));
   }
-  [[nodiscard]] Headline card(const char* id) const {
+  [[nodiscard]] Headline card(const char* title) const {
     for (const Headline& line : cards()->shown())
-      if (line.id == QLatin1String(id)) return line;
+      if (line.title == QLatin1String(title)) return line;
     return {};
   }
   [[nodiscard]] static int longest_line(const QWidget& widget, const QString& text) {

@@ -41,6 +41,11 @@ TEST_CASE("run end: a run that loses more than it gains never finishes, in every
   const AnswerHead head = report_head(report, "run.yaml");
   CHECK(head.words == "NEVER FINISHES");
   CHECK(head.sentence.find("74.2 days") == std::string::npos);
+  const std::vector<KeyFigure> figures = key_figures(report.prediction);
+  REQUIRE(figures.size() == 6);
+  CHECK(figures[4].figure.value == "never");
+  CHECK(figures[5].figure.value.empty());
+  CHECK(figures[5].figure.band == "the plan cannot run");
 
   CHECK_FALSE(run_duration(report.prediction));
   CHECK_FALSE(report.prediction.cost.price);

@@ -50,6 +50,19 @@ std::string line_with(const std::string& text, const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("a figure changes by a signed size and a share of the first", "[planner][compare]") {
+  CHECK(figure_change("step.time_s", 4.0, 5.0)->text == "+1.00 s (+25.0 %)");
+  CHECK_FALSE(figure_change("step.time_s", 4.0, 5.0)->better);
+  NumberUnits units;
+  units.time = TimeUnits::milliseconds;
+  CHECK(figure_change("step.time_s", 5.0, 4.0, units)->text == "-1,000 ms (-20.0 %)");
+  CHECK(figure_change("step.time_s", 5.0, 4.0)->better);
+  CHECK(figure_change("mfu", 0.25, 0.5)->text == "+25.0 points");
+  CHECK(figure_change("mfu", 0.25, 0.5)->better);
+  CHECK_FALSE(figure_change("mfu", 0.25, 0.25));
+  CHECK_FALSE(figure_change("mfu", std::nullopt, 0.25));
+}
+
 TEST_CASE("the parts of a comparison change by what the step changes",
           "[planner][compare][property]") {
   const Comparison c = compare({fixtures::fitting(), changed()});
