@@ -118,6 +118,7 @@ int run_plan(PlanOptions options, const CommandRow& command) {
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
+  const Interruption guard;  // from before there is anything to tell until it is told
   const Scenario scenario =
       while_noting([&] { return read_scenario(options.scenario, Purpose::any); });
   refuse_other_works(command, name_of(scenario.work));

@@ -223,6 +223,8 @@ void refuse_goals(const SolveCommandOptions& options, const CommandRow& command)
 }
 
 int run_solve(SolveCommandOptions options, const CommandRow& command) {
+  std::optional<Interruption> guard;
+  if (looks(options.question)) guard.emplace();
   std::vector<std::string> goals = serving_settings(options);
   if (!goals.empty()) refuse_goals(options, command);
   std::ranges::move(goals, std::back_inserter(options.scenario.overrides));
