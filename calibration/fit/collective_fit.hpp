@@ -45,7 +45,9 @@ struct LeftOutPoint {
 };
 
 /// Refits without each sweep that shares its scale-up links or fabric with others.
+/// @param every asks about one in so many of these, at least one of all that share
 [[nodiscard]] std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
-                                                            const RunCatalog& catalog);
+                                                            const RunCatalog& catalog,
+                                                            int every = 1);
 
 }  // namespace foretrain

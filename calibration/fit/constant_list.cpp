@@ -66,12 +66,12 @@ void add_fitted(const FittedConstant& fitted, std::vector<ConstantLine>& lines) 
     }
 }
 
-std::string quoted(const std::string& cell) { return '"' + cell + '"'; }
+std::string quoted_cell(const std::string& cell) { return '"' + cell + '"'; }
 
 constexpr std::string_view between_names = "; ";
 
 std::string names_cell(const std::vector<std::string>& names) {
-  return quoted(fmt::format("{}", fmt::join(names, between_names)));
+  return quoted_cell(fmt::format("{}", fmt::join(names, between_names)));
 }
 
 std::vector<std::string> names_of(std::string_view cell) {
@@ -142,12 +142,12 @@ std::string constants_csv(const std::vector<ConstantLine>& lines) {
   for (const ConstantLine& line : lines) {
     const ConstantReach& reach = line.reach;
     text += fmt::format("{},{},{},{},{},{:.3g},{},{},{},", line.profile, line.key, line.as,
-                        line.prior, quoted(line.from), line.width, line.records,
-                        quoted(line.told_by), line.fitted_to);
+                        line.prior, quoted_cell(line.from), line.width, line.records,
+                        quoted_cell(line.told_by), line.fitted_to);
     text += fmt::format("{},{},{},{},{},{}\n", names_cell(reach.devices),
                         span_cell(reach.least_gpus, reach.most_gpus),
                         span_cell(reach.first_year, reach.last_year), names_cell(reach.stacks),
-                        quoted(line.record), quoted(line.kept_out));
+                        quoted_cell(line.record), quoted_cell(line.kept_out));
   }
   return text;
 }

@@ -202,33 +202,50 @@ std::string usage_message(CLI::App& program, const CLI::ParseError& error) {
   return message;
 }
 
-int parse_failure(CLI::App& program, const CLI::ParseError& error) {
-  if (error.get_name() == "CallForHelp") {
-    const CLI::App* subject = &program;
-    std::string path;
-    while (!subject->get_subcommands().empty()) {
-      path += (path.empty() ? "" : " ") + subject->get_name();
-      subject = subject->get_subcommands().front();
-    }
-    return deliver(subject->help(path));
+std::vector<std::string> names_below(const CommandRow& group) {
+  std::vector<std::string> names;
+  for (const CommandRow& command : group.commands) names.push_back(command.name);
+  return names;
+}
+
+/// @param word what stands in place of a command; empty: nothing
+std::string no_command(const std::string& word, const CommandRow& group) {
+  const std::vector<std::string> names = names_below(group);
+  const std::string known = " (commands: " + joined(names) + ")";
+  if (word.empty()) return "no command is given" + known;
+  return "there is no command " + in_quotes(word) + known + nearest_hint(word, names);
+}
+
+/// What a line that ends before its last command lacks, or has in its place.
+std::string group_message(const Known& group) {
+  const std::vector<std::string> rest = group.app->remaining();
+  const bool word = !rest.empty() && !rest.front().starts_with("-");
+  const std::string message = no_command(word ? rest.front() : "", *group.row);
+  return group.app->get_parent() == nullptr ? message : group.row->name + ": " + message;
+}
+
+int parse_failure(const Known& program, const CLI::ParseError& error) {
+  const std::vector<const Known*> path = path_of(program);
+  const Known& subject = *path.back();
+  std::string words;
+  std::string before;
+  for (const Known* one : path) {
+    before = words;
+    words += (words.empty() ? "" : " ") + one->row->name;
   }
+  if (error.get_name() == "CallForHelp") return deliver(subject.app->help(before));
   if (error.get_name() == "CallForVersion") return deliver(version_text());
-  write_diagnostic("foretrain: " + usage_message(program, error));
-  const auto parsed = program.get_subcommands();
-  write_diagnostic("see foretrain " + (parsed.empty() ? "" : parsed.front()->get_name() + " ") +
-                   "--help");
+  const bool group = !subject.row->run && error.get_name() == "RequiredError";
+  write_diagnostic("foretrain: " +
+                   (group ? group_message(subject) : usage_message(*program.app, error)));
+  write_diagnostic("see " + words + " --help");
   return exit_usage;
 }
 
 /// CLI11 reports a misspelt subcommand as an unexpected argument; this names the nearest one.
 void check_subcommand(const CommandRow& program, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-' || argv[1][0] == '\0') return;
-  std::vector<std::string> names;
-  for (const CommandRow& command : program.commands) names.push_back(command.name);
-  const std::string word = argv[1];
-  if (contains(names, word)) return;
-  throw UsageError("there is no command " + in_quotes(word) + " (commands: " + joined(names) + ")" +
-                   nearest_hint(word, names));
+  if (!contains(names_below(program), argv[1])) throw UsageError(no_command(argv[1], program));
 }
 
 }  // namespace
@@ -247,7 +264,7 @@ ParsedLine parse_line(const CommandRow& program, int argc, const char* const* ar
       line.path.push_back(one->row);
     }
   } catch (const CLI::ParseError& error) {
-    line.exit_code = parse_failure(app, error);
+    line.exit_code = parse_failure(known, error);
   }
   return line;
 }

@@ -79,6 +79,16 @@ void CommandRow::add(const std::string& names, OptionTarget target, std::string 
   options.push_back(std::move(row));
 }
 
+void CommandRow::limit(const std::vector<std::string>& names, const std::vector<std::string>& works,
+                       const std::string& elsewhere) {
+  for (const std::string& limited : names) {
+    const auto row = std::ranges::find(options, limited, &OptionRow::name);
+    FORETRAIN_REQUIRE(row != options.end());
+    row->works = works;
+    row->elsewhere = elsewhere;
+  }
+}
+
 const OptionRow* CommandRow::find(std::string_view option) const {
   for (const OptionRow& row : options)
     if (row.argument == option || contains(row.names, option)) return &row;
@@ -118,6 +128,14 @@ void refuse_other_questions(const CommandRow& command) {
     if (!row.questions.empty() && command.has(row.name()) && !contains(row.questions, question))
       throw UsageError(fmt::format("{} has no effect on {}: it is for {}", row.name(), question,
                                    fmt::join(row.questions, ", ")));
+}
+
+void refuse_other_works(const CommandRow& command, std::string_view work) {
+  for (const OptionRow& row : command.options)
+    if (!row.works.empty() && command.has(row.name()) && !contains(row.works, work))
+      throw UsageError(fmt::format("{} is for scenarios of {}, and this is one of {}{}{}",
+                                   row.name(), fmt::join(row.works, " and "), work,
+                                   row.elsewhere.empty() ? "" : ": ", row.elsewhere));
 }
 
 }  // namespace foretrain

@@ -77,6 +77,8 @@ struct OptionRules {
   std::vector<std::string> refuses{};    ///< the same where not every command has them
   std::vector<std::string> needs{};      ///< options that it means nothing without
   std::vector<std::string> questions{};  ///< that know it, of commands that answer several
+  std::vector<std::string> works{};      ///< kinds of scenario that it is for; empty: any
+  std::string elsewhere{};               ///< what is right for the other kinds
   std::optional<FileUse> writes{};       ///< names a file to write
   std::function<void(const std::string&)> each{};  ///< told every value as it is read
 };
@@ -141,6 +143,9 @@ struct CommandRow {
   void flag(const std::string& names, bool& target, std::string meaning, OptionRules rules = {}) {
     add(names, &target, {}, std::move(meaning), std::move(rules));
   }
+  /// Makes options that are there already for some kinds of scenario alone.
+  void limit(const std::vector<std::string>& names, const std::vector<std::string>& works,
+             const std::string& elsewhere);
   /// Null where there is none of that name.
   [[nodiscard]] const OptionRow* find(std::string_view option) const;
   [[nodiscard]] bool has(const std::string& option) const { return given->contains(option); }
@@ -181,5 +186,9 @@ struct CommandRow {
 /// Refuses options that were given and do not belong to the question: "--deadline has no effect on
 /// batch: it is for gpus". @throws UsageError
 void refuse_other_questions(const CommandRow& command);
+
+/// Refuses options that were given and are not for the kind of scenario that was read: "--step is
+/// for scenarios of post-training, and this is one of serving: ...". @throws UsageError
+void refuse_other_works(const CommandRow& command, std::string_view work);
 
 }  // namespace foretrain

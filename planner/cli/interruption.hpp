@@ -7,8 +7,9 @@ namespace foretrain {
 
 /// While one lives, the first SIGINT or SIGTERM is noted, so that long work can end in order and
 /// tell what it has; the second one ends the program. Work that does not look in time is not waited
-/// for: within a second of the first signal the program says that it tells nothing, and ends with
-/// exit_code(). One at a time.
+/// for: a second after the first signal, or as much later as the machine was busy with others, the
+/// program says that it tells nothing, and ends with exit_code(). One within another's life ends
+/// that wait when it ends, and leaves signals to the other.
 class Interruption {
  public:
   Interruption();

@@ -19,7 +19,7 @@
 namespace foretrain {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string json_string(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -32,13 +32,13 @@ class TraceWriter {
  public:
   TraceWriter(const TaskGraph& graph, const Timeline& timeline)
       : graph_{graph}, timeline_{timeline} {
-    for (const TaskCost& cost : graph.costs) cost_names_.push_back(quoted(cost.name));
+    for (const TaskCost& cost : graph.costs) cost_names_.push_back(json_string(cost.name));
   }
 
   std::string write(const TraceTitle& title, const std::vector<TraceCounter>& counters) {
     text_ = fmt::format(
         R"({{"displayTimeUnit":"ms","otherData":{{"scenario":{},"engine":"{}","foretrain":{}}},)",
-        quoted(title.scenario), name_of(title.engine), quoted(version));
+        json_string(title.scenario), name_of(title.engine), json_string(version));
     text_ += "\n\"traceEvents\":[\n";
     add_tracks();
     for (std::uint32_t id = 0; id < graph_.tasks.size(); ++id) {
@@ -85,7 +85,7 @@ class TraceWriter {
       for (const TraceCounter::Point& point : counter.points)
         add(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{{}:{:.6g}}}}})",
             counter.stage.value_or(fabric), microseconds(nanoseconds(point.time)),
-            quoted(counter.name), quoted(counter.unit), point.value);
+            json_string(counter.name), json_string(counter.unit), point.value);
   }
 
   void add_task(std::uint32_t id) {

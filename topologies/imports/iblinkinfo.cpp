@@ -9,7 +9,7 @@ namespace {
 
 using imports::decimal_number;
 using imports::import_lines;
-using imports::quoted;
+using imports::in_quotes;
 using imports::trimmed;
 using imports::whole_number;
 using imports::words;
@@ -64,7 +64,7 @@ void read_state(std::string_view state, LinkLine& link) {
   const auto signalling = parts.size() < 2 ? std::nullopt : decimal_number(parts[1]);
   const auto lane = signalling ? lane_gbit(*signalling) : std::nullopt;
   if (!lane || width < 1 || width > 12)
-    throw ImportError(link.line, quoted(trimmed(state)) +
+    throw ImportError(link.line, in_quotes(trimmed(state)) +
                                      " is not a link state such as 4X 106.25 Gbps Active/ LinkUp");
   link.gbit_per_second = width * *lane;
 }
@@ -105,7 +105,7 @@ class LinkInfoReader {
     if (line.find("==(") != line.npos) return add(link_line(line, number));
     if (line.starts_with("Switch:") || line.starts_with("CA:") || line.starts_with("RT:"))
       return read_header(line, number);
-    throw ImportError(number, quoted(line) +
+    throw ImportError(number, in_quotes(line) +
                                   " is not a line of iblinkinfo: Switch:, CA: or a port "
                                   "with ==( ... )==> belongs there");
   }

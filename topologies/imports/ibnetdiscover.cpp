@@ -7,7 +7,7 @@ namespace foretrain {
 namespace {
 
 using imports::import_lines;
-using imports::quoted;
+using imports::in_quotes;
 using imports::trimmed;
 using imports::whole_number;
 using imports::words;
@@ -48,7 +48,7 @@ class Cursor {
   }
   [[nodiscard]] std::string_view rest() const { return rest_; }
   [[noreturn]] void fail(const char* wanted) const {
-    throw ImportError(line_, std::string(wanted) + " is missing before " + quoted(rest_));
+    throw ImportError(line_, std::string(wanted) + " is missing before " + in_quotes(rest_));
   }
 
  private:
@@ -74,7 +74,7 @@ double rate_of(std::string_view line, int number) {
   const int width = whole_number(rate.substr(0, x)).value_or(0);
   const auto lane = lane_gbit(rate.substr(x + 1));
   if (!lane || width < 1 || width > 12)
-    throw ImportError(number, quoted(rate) + " is not a rate such as 4xHDR");
+    throw ImportError(number, in_quotes(rate) + " is not a rate such as 4xHDR");
   return width * *lane;
 }
 
@@ -93,7 +93,7 @@ class DiscoverReader {
     if (line.starts_with("Chassis") || line.starts_with("Spine") || line.starts_with("Line") ||
         line.starts_with("DR path"))
       return;
-    throw ImportError(number, quoted(line) +
+    throw ImportError(number, in_quotes(line) +
                                   " is not a line of ibnetdiscover: Switch, Ca, Rt, [port] "
                                   "or key=value belongs there");
   }
@@ -111,12 +111,13 @@ class DiscoverReader {
     const auto parts = words(line);
     const auto ports = parts.size() > 1 ? whole_number(parts[1]) : std::nullopt;
     if (!ports || *ports > 1024)
-      throw ImportError(number, quoted(line) + " has no number of ports after " + quoted(kind));
+      throw ImportError(number,
+                        in_quotes(line) + " has no number of ports after " + in_quotes(kind));
     Cursor cursor(line.substr(std::min(line.find('"'), line.size())), number);
     current_ = cursor.id();
     const std::string_view named = last_quoted(cursor.rest());
     builder_.add_node(current_, kind == "Switch", named.empty() ? current_ : named, *ports, number);
-    if (kind == "Rt") notes_.ignored.push_back("the router " + quoted(named));
+    if (kind == "Rt") notes_.ignored.push_back("the router " + in_quotes(named));
     skip_ = kind == "Rt";
   }
 

@@ -15,7 +15,7 @@ std::string printable(std::string_view text) {
   return text.size() > most ? shown + "..." : shown;
 }
 
-std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
+std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
 std::vector<std::string_view> import_lines(std::string_view text) {
   if (text.size() > import_bytes)

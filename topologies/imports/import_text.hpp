@@ -43,7 +43,7 @@ namespace imports {
 /// At most 60 bytes of a user's text, all but printable ASCII as "?".
 [[nodiscard]] std::string printable(std::string_view text);
 /// The same inside a message, in single quotes.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// The lines of a text without their ends. The numbers of lines start at 1.
 /// @throws ImportError beyond the limits, or for a zero byte

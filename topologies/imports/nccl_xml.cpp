@@ -14,9 +14,9 @@ namespace {
 
 using imports::decimal_number;
 using imports::import_lines;
+using imports::in_quotes;
 using imports::lower_case;
 using imports::printable;
-using imports::quoted;
 using imports::some_of;
 using imports::whole_number;
 
@@ -60,7 +60,7 @@ class NcclReader {
     if (!system)
       throw ImportError(1, "has no element <system>; write it with NCCL_TOPO_DUMP_FILE=topo.xml");
     if (attribute(system, "version") != "1")
-      throw ImportError(line(system), "version " + quoted(attribute(system, "version")) +
+      throw ImportError(line(system), "version " + in_quotes(attribute(system, "version")) +
                                           " of the topology; 1 is known");
     for (const pugi::xml_node child : system.children()) {
       if (std::string_view(child.name()) == "cpu")
@@ -89,7 +89,7 @@ class NcclReader {
     const auto value = whole_number(text);
     if (!value)
       throw ImportError(line(node), std::string(name) + " of <" + node.name() +
-                                        ">: " + (text.empty() ? "is missing" : quoted(text)) +
+                                        ">: " + (text.empty() ? "is missing" : in_quotes(text)) +
                                         "; a whole number belongs here");
     return *value;
   }
@@ -98,7 +98,7 @@ class NcclReader {
     hosts_.insert(attribute(cpu, "host_hash"));
     if (hosts_.size() > 1)
       throw ImportError(line(cpu), "begins another host (host_hash " +
-                                       quoted(attribute(cpu, "host_hash")) +
+                                       in_quotes(attribute(cpu, "host_hash")) +
                                        "); dump a communicator of one host");
     ++host_.numa_domains;
     for (const char c : attribute(cpu, "affinity")) {
@@ -170,7 +170,7 @@ class NcclReader {
     else
       throw ImportError(
           line(nvlink),
-          "tclass " + quoted(kind) + " is neither a GPU (0x03...) nor an NVSwitch (0x0680...)");
+          "tclass " + in_quotes(kind) + " is neither a GPU (0x03...) nor an NVSwitch (0x0680...)");
   }
 
   /// Bridges of virtual machines report rates that nothing runs at.
@@ -267,7 +267,8 @@ class NcclReader {
       };
       if (i > 0 && gpu.dev == gpus_[i - 1].dev)
         throw ImportError(gpu.line, "a second GPU with dev " + std::to_string(gpu.dev));
-      if (gpu.device != first.device) refuse("PCI id", quoted(gpu.device), quoted(first.device));
+      if (gpu.device != first.device)
+        refuse("PCI id", in_quotes(gpu.device), in_quotes(first.device));
       if (gpu.sm != first.sm) refuse("sm", std::to_string(gpu.sm), std::to_string(first.sm));
       if (gpu.switch_lanes != first.switch_lanes)
         refuse("NVSwitch lanes", std::to_string(gpu.switch_lanes),
@@ -287,7 +288,7 @@ class NcclReader {
         const auto peer =
             std::ranges::find_if(gpus_, [&](const XmlGpu& other) { return other.bus == bus; });
         if (peer == gpus_.end()) {
-          ignored_.insert("NVLink to " + quoted(bus) + ", a GPU that the file does not have");
+          ignored_.insert("NVLink to " + in_quotes(bus) + ", a GPU that the file does not have");
           continue;
         }
         lanes[i][static_cast<std::size_t>(peer - gpus_.begin())] += to.second;

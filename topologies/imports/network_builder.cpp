@@ -9,8 +9,8 @@
 namespace foretrain {
 namespace {
 
+using imports::in_quotes;
 using imports::printable;
-using imports::quoted;
 using imports::whole_number;
 using imports::words;
 
@@ -72,7 +72,7 @@ void NetworkBuilder::add_node(const std::string& id, bool is_switch, std::string
 
 std::string NetworkBuilder::end_text(const End& end) const {
   return "port " + std::to_string(end.port) + " of " +
-         quoted(nodes_[static_cast<std::size_t>(end.node)].description);
+         in_quotes(nodes_[static_cast<std::size_t>(end.node)].description);
 }
 
 void NetworkBuilder::note_end(const End& from, const End& to, int line) {
@@ -160,8 +160,8 @@ std::vector<NetworkBuilder::Plug> NetworkBuilder::add_cables(const std::vector<i
       continue;
     }
     if (switch_of[a] < 0 && switch_of[b] < 0)
-      throw ImportError(cable.line, quoted(nodes_[a].description) + " and " +
-                                        quoted(nodes_[b].description) +
+      throw ImportError(cable.line, in_quotes(nodes_[a].description) + " and " +
+                                        in_quotes(nodes_[b].description) +
                                         " are joined without a switch");
     const std::size_t adapter = switch_of[a] < 0 ? a : b;
     Plug plug = plug_of(nodes_[adapter], static_cast<int>(adapter));

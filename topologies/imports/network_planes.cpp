@@ -89,7 +89,7 @@ void check_rails(const NetworkDescription& network, const NetworkPlanes& planes)
     const int reached = static_cast<int>(reach[index(cable.host)].size());
     if (reached == planes.count && planes.nics == planes.count) continue;
     throw ImportError(cable.line,
-                      "host " + quoted(network.hosts[index(cable.host)].name) + " has " +
+                      "host " + in_quotes(network.hosts[index(cable.host)].name) + " has " +
                           std::to_string(planes.nics) + " NICs in " + std::to_string(reached) +
                           " of " + std::to_string(planes.count) +
                           " networks that no cable joins; either all hosts reach one network, or "

@@ -9,8 +9,8 @@ namespace foretrain {
 namespace {
 
 using imports::import_lines;
+using imports::in_quotes;
 using imports::printable;
-using imports::quoted;
 using imports::whole_number;
 using imports::words;
 
@@ -58,7 +58,7 @@ void read_header(const std::vector<std::string_view>& cells, int line, Matrix& m
   for (const std::string_view cell : cells) {
     if (const auto gpu = index_after("GPU", cell)) {
       if (*gpu != matrix.gpus || matrix.nics > 0)
-        throw ImportError(line, quoted(cell) +
+        throw ImportError(line, in_quotes(cell) +
                                     " is out of order; columns are GPU0, GPU1, ... and "
                                     "then NICs");
       ++matrix.gpus;
@@ -84,7 +84,7 @@ int lanes_of(std::string_view cell, int line) {
     return *lanes;
   for (const std::string_view way : {"PIX", "PXB", "PHB", "NODE", "SYS", "SOC"})
     if (cell == way) return 0;
-  throw ImportError(line, quoted(cell) +
+  throw ImportError(line, in_quotes(cell) +
                               " is not a connection; legal: X, NV#, PIX, PXB, PHB, NODE, "
                               "SYS");
 }
@@ -93,7 +93,7 @@ void read_gpu_row(const std::vector<std::string_view>& cells, int gpu, int line,
   const std::size_t wanted = std::size_t{1} + static_cast<std::size_t>(matrix.gpus) +
                              static_cast<std::size_t>(matrix.nics);
   if (gpu >= matrix.gpus || matrix.seen[static_cast<std::size_t>(gpu)])
-    throw ImportError(line, "a second row or no column for " + quoted(cells.front()));
+    throw ImportError(line, "a second row or no column for " + in_quotes(cells.front()));
   if (cells.size() < wanted)
     throw ImportError(line, "has " + std::to_string(cells.size() - 1) +
                                 " cells where the header "
@@ -104,7 +104,7 @@ void read_gpu_row(const std::vector<std::string_view>& cells, int gpu, int line,
   for (int other = 0; other < matrix.gpus; ++other) {
     const std::string_view cell = cells[static_cast<std::size_t>(other) + 1];
     if ((cell == "X") != (other == gpu))
-      throw ImportError(line, quoted(cell) + " stands where GPU" + std::to_string(gpu) +
+      throw ImportError(line, in_quotes(cell) + " stands where GPU" + std::to_string(gpu) +
                                   " meets GPU" + std::to_string(other) +
                                   "; X marks the diagonal and nothing else");
     if (other != gpu) matrix.lanes[row][static_cast<std::size_t>(other)] = lanes_of(cell, line);

@@ -11,7 +11,7 @@
 namespace foretrain {
 namespace {
 
-using imports::quoted;
+using imports::in_quotes;
 using imports::usual;
 
 /// The first thing that no regular network has.
@@ -108,7 +108,7 @@ class Recogniser {
       int high = cable.second;
       if (tiers.level[index(low)] > tiers.level[index(high)]) std::swap(low, high);
       if (tiers.level[index(low)] == tiers.level[index(high)]) {
-        breach(low, "has a cable to " + quoted(network_.switches[index(high)].name) +
+        breach(low, "has a cable to " + in_quotes(network_.switches[index(high)].name) +
                         " of its own tier, at line " + std::to_string(cable.line));
         continue;
       }
@@ -184,7 +184,7 @@ class Recogniser {
       ++reached[ends.first];
       if (!added && known->second != number)
         breach(ends.first, "has " + count(number) + " cables to " +
-                               quoted(network_.switches[index(ends.second)].name) + " and " +
+                               in_quotes(network_.switches[index(ends.second)].name) + " and " +
                                count(known->second) + " to others above it");
     }
     if (tiers.tiers != 2) return;

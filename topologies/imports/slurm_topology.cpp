@@ -8,7 +8,7 @@
 namespace foretrain {
 namespace {
 
-using imports::quoted;
+using imports::in_quotes;
 using imports::whole_number;
 
 /// Names as they grow from left to right, one bracket after the other.
@@ -43,7 +43,7 @@ class HostlistReader {
 
   [[noreturn]] void fail(std::string_view what, const std::string& why) const {
     throw ImportError(
-        line_, "host list " + quoted(what) + ": " + why + "; legal is for example tux[0-3,012]");
+        line_, "host list " + in_quotes(what) + ": " + why + "; legal is for example tux[0-3,012]");
   }
 
   void check_size(std::size_t names) const {
@@ -91,9 +91,9 @@ class HostlistReader {
 };
 
 using imports::import_lines;
+using imports::in_quotes;
 using imports::lower_case;
 using imports::printable;
-using imports::quoted;
 using imports::trimmed;
 using imports::words;
 
@@ -138,20 +138,20 @@ class TreeReader {
     if (first == "include")
       throw ImportError(line.number, "includes another file; write the lines into this one");
     if (!first.starts_with("switchname="))
-      throw ImportError(
-          line.number, "begins with " + quoted(fields.front()) + "; SwitchName=NAME belongs there");
+      throw ImportError(line.number, "begins with " + in_quotes(fields.front()) +
+                                         "; SwitchName=NAME belongs there");
     TreeSwitch added;
     added.line = line.number;
     std::string below;
     for (const std::string_view field : fields) read_field(field, line.number, added, below);
     if (added.hosts.empty() == below.empty())
-      throw ImportError(line.number, "switch " + quoted(added.name) +
+      throw ImportError(line.number, "switch " + in_quotes(added.name) +
                                          (below.empty() ? " has neither Nodes= nor Switches="
                                                         : " has both Nodes= and Switches="));
     if (static_cast<int>(switches_.size()) >= import_switches)
       throw ImportError(line.number, "more than " + std::to_string(import_switches) + " switches");
     if (!index_.emplace(added.name, static_cast<int>(switches_.size())).second)
-      throw ImportError(line.number, "a second switch " + quoted(added.name));
+      throw ImportError(line.number, "a second switch " + in_quotes(added.name));
     hosts_ += static_cast<int>(added.hosts.size());
     if (hosts_ > import_hosts)
       throw ImportError(line.number, "more than " + std::to_string(import_hosts) + " nodes");
@@ -174,11 +174,12 @@ class TreeReader {
     const std::string key = lower_case(field.substr(0, equals));
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view{} : field.substr(equals + 1);
-    if (value.empty()) throw ImportError(line, quoted(field) + " has no value; write KEY=VALUE");
+    if (value.empty()) throw ImportError(line, in_quotes(field) + " has no value; write KEY=VALUE");
     if (key == "switchname") {
       added.name = value;
       if (value.find_first_of("[],") != std::string_view::npos)
-        throw ImportError(line, quoted(value) + " names several switches; write one line for each");
+        throw ImportError(line,
+                          in_quotes(value) + " names several switches; write one line for each");
     } else if (key == "nodes") {
       added.hosts = expand_hostlist(value, line);
     } else if (key == "switches") {
@@ -187,7 +188,7 @@ class TreeReader {
       if (!told_speed_) notes_.ignored.emplace_back("LinkSpeed (Slurm does not interpret it)");
       told_speed_ = true;
     } else {
-      throw ImportError(line, "unknown key " + quoted(field.substr(0, equals)) +
+      throw ImportError(line, "unknown key " + in_quotes(field.substr(0, equals)) +
                                   "; known: SwitchName, Nodes, Switches, LinkSpeed");
     }
   }
@@ -203,8 +204,8 @@ class TreeReader {
         TreeSwitch& found = switches_[static_cast<std::size_t>(child->second)];
         if (found.parent >= 0)
           throw ImportError(line,
-                            "switch " + quoted(name) + " lies below " +
-                                quoted(switches_[static_cast<std::size_t>(found.parent)].name) +
+                            "switch " + in_quotes(name) + " lies below " +
+                                in_quotes(switches_[static_cast<std::size_t>(found.parent)].name) +
                                 " already; a tree has one way up");
         found.parent = static_cast<int>(i);
         switches_[i].switches.push_back(child->second);
@@ -217,7 +218,7 @@ class TreeReader {
     for (const TreeSwitch& at : switches_)
       for (const std::string& host : at.hosts)
         if (!seen.insert(host).second)
-          throw ImportError(at.line, "node " + quoted(host) + " stands below two switches");
+          throw ImportError(at.line, "node " + in_quotes(host) + " stands below two switches");
   }
 
   /// Every switch leads to a top in fewer steps than there are switches.
@@ -226,8 +227,8 @@ class TreeReader {
       int steps = 0;
       for (int up = at.parent; up >= 0; up = switches_[static_cast<std::size_t>(up)].parent)
         if (++steps > 64)
-          throw ImportError(at.line,
-                            "switch " + quoted(at.name) + " lies below itself, or 64 levels deep");
+          throw ImportError(
+              at.line, "switch " + in_quotes(at.name) + " lies below itself, or 64 levels deep");
     }
   }
 

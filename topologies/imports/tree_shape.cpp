@@ -9,7 +9,7 @@
 namespace foretrain {
 namespace {
 
-using imports::quoted;
+using imports::in_quotes;
 
 /// Sizes of a tree in which all leaves are equally deep.
 struct TreeSizes {
@@ -68,8 +68,8 @@ TreeSizes sizes_of(const SwitchTree& tree) {
   }
   if (tops.size() > 1) {
     const TreeSwitch& second = tree.switches[tops[1]];
-    throw ImportError(second.line, "switch " + quoted(second.name) + " and " +
-                                       quoted(tree.switches[tops[0]].name) +
+    throw ImportError(second.line, "switch " + in_quotes(second.name) + " and " +
+                                       in_quotes(tree.switches[tops[0]].name) +
                                        " have nothing above them that joins them; write a switch "
                                        "with both, or import one part");
   }
@@ -84,7 +84,7 @@ TreeSizes sizes_of(const SwitchTree& tree) {
   for (std::size_t i = 0; i < leaves.size(); ++i)
     if (depths[i] != sizes.levels) {
       const TreeSwitch& at = tree.switches[leaves[i]];
-      throw ImportError(at.line, "switch " + quoted(at.name) + " holds nodes on level " +
+      throw ImportError(at.line, "switch " + in_quotes(at.name) + " holds nodes on level " +
                                      std::to_string(depths[i]) + " and others on level " +
                                      std::to_string(sizes.levels) +
                                      "; all leaves must be equally far from the top");

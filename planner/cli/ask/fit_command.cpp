@@ -59,17 +59,8 @@ void draw(const FitReport& report, const std::string& file) {
   write_file(file, scene_svg(memory_chart(*report.memory, space), space.subject));
 }
 
-void refuse_training_views(const FitOptions& options) {
-  if (options.source.imports() || options.stage || options.rank || options.timeline ||
-      !options.svg.empty())
-    throw UsageError(
-        "fit of a scenario that serves or post-trains takes --set, --json, --markdown, --html and "
-        "--out alone");
-}
-
 /// Memory of the scenario's deployment.
 int fit_serving(const FitOptions& options, const Scenario& scenario) {
-  refuse_training_views(options);
   const ServingFit report = judge_serving_fit(scenario);
   const int delivered = deliver_answer(
       options.output, {"memory of serving", [&] { return serving_fit_json(report); }},
@@ -97,7 +88,6 @@ int fit_training(const FitOptions& options, const Scenario& scenario) {
 
 /// The trainer, and the engine that generates.
 int fit_post_training(const FitOptions& options, const Scenario& scenario) {
-  refuse_training_views(options);
   const FitReport trainer = judge_fit(scenario);
   const ServingFit engine = judge_serving_fit(scenario, ready_rollout(scenario));
   const auto tree = [&] {
@@ -130,11 +120,13 @@ int fit_post_training(const FitOptions& options, const Scenario& scenario) {
                                                                             : int{exit_infeasible};
 }
 
-int fit(const FitOptions& options) {
+int fit(const FitOptions& options, const CommandRow& command) {
   const Scenario scenario =
       read_scenario(options.source, options.serve ? Purpose::serving : Purpose::any);
-  if (options.serve || scenario.work == Work::serving) return fit_serving(options, scenario);
-  if (scenario.work == Work::post_training) return fit_post_training(options, scenario);
+  const Work work = options.serve ? Work::serving : scenario.work;
+  refuse_other_works(command, name_of(work));
+  if (work == Work::serving) return fit_serving(options, scenario);
+  if (work == Work::post_training) return fit_post_training(options, scenario);
   return fit_training(options, scenario);
 }
 
@@ -156,6 +148,9 @@ CommandRow fit_command() {
                  {.writes = FileUse::report});
   add_answer_output(command, options->output, "schema memory/1 (with --serve serving-memory/1)");
   add_scenario_options(command, options->source.scenario);
+  command.limit({"--megatron", "--hf", "--stage", "--rank", "--timeline", "--svg"},
+                names_of({Work::training}),
+                "fit of the others takes --set, --json, --markdown, --html and --out");
   command.texts = {
       .examples = {"foretrain fit run.yaml", "foretrain fit run.yaml --stage 0 --timeline",
                    "foretrain fit run.yaml --set training.micro_batch=4 --svg memory.svg",
@@ -165,7 +160,7 @@ CommandRow fit_command() {
                    "foretrain fit --hf config.json --set parallel.tensor=4",
                    "foretrain fit --hf config.json --gpus 1 --device rtx4090 --lora 16"},
       .exits = {{exit_ok, "it fits"}, {exit_infeasible, "it does not fit or is not a legal plan"}}};
-  command.run = [options] { return fit(*options); };
+  command.run = [options, row = command] { return fit(*options, row); };
   return command;
 }
 

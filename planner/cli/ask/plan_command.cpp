@@ -93,30 +93,8 @@ PlanReport searched(const PlanOptions& options, const Scenario& scenario, const 
   return report;
 }
 
-/// Options that only the search for plans of training knows.
-void refuse_training_options(const PlanOptions& options, Work work, const char* machines) {
-  if (!options.emit.empty() || options.output.csv)
-    throw UsageError(
-        fmt::format("of {} only text, --json, --markdown and --html are available", name_of(work)));
-  const std::pair<const char*, bool> unknown[]{
-      {"--vary", !options.varied.empty()},         {"--fix", !options.fixed.empty()},
-      {"--all-schedules", options.all_schedules},  {"--max-step", options.max_step.has_value()},
-      {"--deadline", !options.deadline.empty()},   {"--budget", !options.budget.empty()},
-      {"--power-cap", !options.power_cap.empty()}, {"--rank-of", !options.rank_of.empty()},
-      {"--on-fabric", options.on_fabric != 0}};
-  for (const auto& [option, given] : unknown)
-    if (given)
-      throw UsageError(
-          fmt::format("{} is for plans of training; those of {} search axes of their own (change a "
-                      "key by --set)",
-                      option, name_of(work)));
-  if (!options.gpus.empty()) throw UsageError(std::string("--gpus: ") + machines);
-}
-
 /// Of serving: the fewest GPUs that keep its goals; without goals, latency against throughput.
 int plan_serving(const PlanOptions& options, const Scenario& scenario) {
-  refuse_training_options(options, scenario.work,
-                          "plans of serving look for the fewest by themselves");
   return show_serving_search(
       scenario, scenario.serving->goals.any() ? ServingQuestion::fewest : ServingQuestion::pareto,
       options.output);
@@ -124,8 +102,6 @@ int plan_serving(const PlanOptions& options, const Scenario& scenario) {
 
 /// Of post-training: which GPUs generate and which train.
 int plan_splits(const PlanOptions& options, const Scenario& scenario) {
-  refuse_training_options(options, scenario.work,
-                          "plans of post-training divide the scenario's hosts; set cluster.hosts");
   const Interruption guard;
   const PostTrainingSearch search = search_splits(scenario, true, &Interruption::noted());
   const int delivered = deliver_answer(
@@ -137,13 +113,15 @@ int plan_splits(const PlanOptions& options, const Scenario& scenario) {
   return search.splits.empty() ? int{exit_infeasible} : int{exit_ok};
 }
 
-int run_plan(PlanOptions options) {
+int run_plan(PlanOptions options, const CommandRow& command) {
   options.scenario = on_device(options.scenario, options.device);
   SearchOptions search = search_options(options);
   const int number = plan_to_emit(options);
   if (number > 0) refuse_to_replace(options.emit.back());
+  const Interruption guard;  // from before there is anything to tell until it is told
   const Scenario scenario =
       while_noting([&] { return read_scenario(options.scenario, Purpose::any); });
+  refuse_other_works(command, name_of(scenario.work));
   if (scenario.work == Work::serving) return plan_serving(options, scenario);
   if (scenario.work == Work::post_training) return plan_splits(options, scenario);
   const SearchSpace space = space_of(options, scenario);
@@ -166,6 +144,27 @@ int run_plan(PlanOptions options) {
   return exit_infeasible;
 }
 
+/// The other searches have axes, limits and forms of their own.
+void limit_to_training(CommandRow& command) {
+  const std::vector<std::string> training = names_of({Work::training});
+  command.limit({"--fix", "--vary", "--all-schedules"}, training,
+                "plans of serving and post-training search axes of their own; change a key by "
+                "--set");
+  command.limit({"--gpus"}, training,
+                "plans of serving look for the fewest by themselves, those of post-training divide "
+                "the scenario's hosts: set cluster.hosts");
+  command.limit({"--max-memory-share", "--headroom", "--max-step", "--deadline", "--start",
+                 "--budget", "--power-cap"},
+                training,
+                "plans of serving keep serving.goals, those of post-training no limits but memory");
+  command.limit({"--by", "--on-fabric", "--time-limit", "--rank-of", "--timing", "--waterfalls"},
+                training, "the other searches rank and draw in one way");
+  command.limit({"--emit", "--csv"}, training,
+                "other plans are text, --json, --markdown and --html");
+  command.limit({"--top"}, names_of({Work::training, Work::post_training}),
+                "a search for serving shows all that it has found");
+}
+
 }  // namespace
 
 CommandRow plan_command() {
@@ -185,6 +184,7 @@ CommandRow plan_command() {
   command.option("--rank-of", options->rank_of, "SETTINGS",
                  "Rank of this plan among all: \"as-given\", or settings separated by commas");
   add_scenario_options(command, options->scenario);
+  limit_to_training(command);
   command.texts = {
       .notes =
           "Tries every combination of parallel.tensor, sequence, pipeline, context, expert,\n"
@@ -206,7 +206,7 @@ CommandRow plan_command() {
                    "foretrain plan run.yaml --vary training.global_batch=512..4096",
                    "foretrain plan run.yaml --rank-of \"parallel.tensor=8,parallel.pipeline=16\""},
       .exits = {{exit_infeasible, "nothing fits"}, {exit_interrupted}}};
-  command.run = [options] { return run_plan(*options); };
+  command.run = [options, row = command] { return run_plan(*options, row); };
   return command;
 }
 

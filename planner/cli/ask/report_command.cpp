@@ -34,16 +34,14 @@ struct ReportOptions {
 };
 
 /// The search that --plans asks for, from the first scenario, with the place of its own plan.
-std::optional<PlanReport> searched(const ReportOptions& options, const Scenario& scenario) {
+std::optional<PlanReport> searched(const ReportOptions& options, const CommandRow& command,
+                                   const Scenario& scenario) {
   if (options.plans == 0) {
     if (!options.gpus.empty())
       throw UsageError("--gpus lists the machines of a search; ask for one with --plans N");
     return std::nullopt;
   }
-  if (scenario.work != Work::training)
-    throw UsageError(
-        fmt::format("--plans searches plans of training; for {} type foretrain plan {}",
-                    name_of(scenario.work), scenario.path));
+  refuse_other_works(command, name_of(scenario.work));
   PlanOptions plan_options;
   plan_options.top = options.plans;
   plan_options.gpus = options.gpus;
@@ -53,7 +51,7 @@ std::optional<PlanReport> searched(const ReportOptions& options, const Scenario&
   return plan(scenario, space_of(plan_options, scenario), search, PlanQuestion{scenario, {}});
 }
 
-int report(const ReportOptions& options) {
+int report(const ReportOptions& options, const CommandRow& command) {
   if (options.html.empty() && options.markdown.empty())
     throw UsageError("report needs --html FILE, --markdown FILE or both");
   const auto convention = options.flops;
@@ -66,7 +64,7 @@ int report(const ReportOptions& options) {
   }
   for (const PageSide& side : page.sides)
     if (!side.not_drawn.empty()) write_diagnostic("no picture of the step: " + side.not_drawn);
-  page.plans = searched(options, page.sides.front().report.scenario);
+  page.plans = searched(options, command, page.sides.front().report.scenario);
   int delivered = exit_ok;
   if (!options.html.empty())
     delivered = deliver(page_html(page), options.html == "-" ? "" : options.html);
@@ -110,6 +108,8 @@ CommandRow report_command() {
   command.option("--flops", options->flops, "NAME",
                  "Attention scores in model FLOPs: full or causal");
   add_scenario_options(command, options->scenario);
+  command.limit({"--plans"}, names_of({Work::training}),
+                "for plans of others type foretrain plan FILE");
   command.texts = {
       .notes =
           "Several scenarios are compared; --set B:KEY=VALUE changes one side, as in compare.\n"
@@ -122,7 +122,7 @@ CommandRow report_command() {
                    "--html ab.html",
                    "chromium --headless --no-pdf-header-footer --print-to-pdf=run.pdf run.html"},
       .exits = {{exit_infeasible, "a scenario is infeasible (the page says why)"}, {exit_budget}}};
-  command.run = [options] { return report(*options); };
+  command.run = [options, row = command] { return report(*options, row); };
   return command;
 }
 

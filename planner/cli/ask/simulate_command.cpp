@@ -138,11 +138,6 @@ int simulate_beside(const SimulateOptions& options) {
 
 /// What goes between parts of a machine that do unlike work, in place of a step of training.
 int simulate_transfers(const SimulateOptions& options, const TransferReport& report) {
-  const bool drawn = !options.event.heat.empty() || !options.event.replay.empty();
-  if (options.output.csv || options.views.wanted() || drawn)
-    throw UsageError(
-        "transfers over the fabric are text, --json, --markdown and --html: take the other outputs "
-        "out");
   const int delivered =
       deliver_answer(options.output, {"transfers", [&] { return transfer_json(report); }},
                      [&] { return transfer_answer(report); });
@@ -150,10 +145,12 @@ int simulate_transfers(const SimulateOptions& options, const TransferReport& rep
   return report.reasons.empty() ? int{exit_ok} : int{exit_infeasible};
 }
 
-int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention) {
+int simulate_on_fabric(const SimulateOptions& options, const CommandRow& command,
+                       AttentionFlops convention) {
   check_event_options(options.event);
   if (!options.event.neighbour.empty()) return simulate_beside(options);
   Scenario scenario = read_scenario(options.source, Purpose::any);
+  refuse_other_works(command, name_of(scenario.work));
   if (options.event.seed) scenario.job.simulation.seed = *options.event.seed;
   if (scenario.work == Work::post_training)
     return simulate_transfers(options, weights_on_fabric(scenario));
@@ -180,11 +177,6 @@ int simulate_on_fabric(const SimulateOptions& options, AttentionFlops convention
 
 /// Requests that are served, or a step of generation and training, in place of training alone.
 int simulate_study(const SimulateOptions& options, const Scenario& scenario) {
-  if (options.output.csv || options.views.wanted())
-    throw UsageError(fmt::format(
-        "of {} only text, --json, --markdown and --html are available{}", name_of(scenario.work),
-        scenario.work == Work::serving ? "; foretrain serve FILE --csv has a row per request"
-                                       : ""));
   const Interruption guard;
   Report report =
       evaluate(scenario, AttentionFlops::full, EngineKind::closed_form, &Interruption::noted());
@@ -195,15 +187,16 @@ int simulate_study(const SimulateOptions& options, const Scenario& scenario) {
   return stopped ? Interruption::exit_code() : said;
 }
 
-int simulate(const SimulateOptions& options, EngineKind engine) {
+int simulate(const SimulateOptions& options, const CommandRow& command, EngineKind engine) {
   const auto convention = options.flops;
-  if (engine == EngineKind::event) return simulate_on_fabric(options, convention);
+  if (engine == EngineKind::event) return simulate_on_fabric(options, command, convention);
   if (options.event.given())
     throw UsageError(
         "--unfold, --seed, --progress, --heat, --replay and --neighbour are for --engine event: "
         "the others "
         "have no links");
   Scenario scenario = read_scenario(options.source, Purpose::any);
+  refuse_other_works(command, name_of(scenario.work));
   if (scenario.work != Work::training) return simulate_study(options, scenario);
   Report report = evaluate(std::move(scenario), convention, engine);
   warn_of_idle_settings(convention, engine, report);
@@ -227,6 +220,10 @@ CommandRow simulate_command() {
   add_step_view_options(command, options->views);
   add_event_options(command, options->event);
   add_scenario_options(command, options->source.scenario);
+  command.limit({"--csv", "--gantt", "--trace", "--power", "--heat", "--replay"},
+                names_of({Work::training}),
+                "the others are text, --json, --markdown and --html; of requests, foretrain serve "
+                "FILE --csv has a row each");
   command.texts = {
       .examples =
           {"foretrain simulate run.yaml",
@@ -245,10 +242,10 @@ CommandRow simulate_command() {
            "foretrain simulate --megatron pretrain_gpt.sh --gpus 64",
            "foretrain simulate --hf config.json --set parallel.tensor=4"},
       .exits = {{exit_infeasible}, {exit_budget}, {exit_uncalibrated}}};
-  command.run = [options] {
+  command.run = [options, row = command] {
     const AnswerOutput& output = options->output;
     const bool other_form = output.json || output.csv || output.markdown;
-    return simulate(*options, check_step_views(options->views, options->engine, other_form));
+    return simulate(*options, row, check_step_views(options->views, options->engine, other_form));
   };
   return command;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -19,6 +21,7 @@
 #include "planner/solve/solve.hpp"
 #include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -145,28 +148,14 @@ SolveAnswer post_training_answer_of(const SolveCommandOptions& options, const Sc
                                    options.most_gpus.value_or(0), &Interruption::noted());
 }
 
-/// Questions of training have options that others have not, and the reverse.
-void refuse_others(const SolveCommandOptions& options, Work work) {
-  const bool serving = !options.ttft.empty() || !options.tpot.empty() || !options.requests.empty();
-  if (work != Work::serving && serving)
-    throw UsageError("--ttft, --tpot and --requests are for scenarios that serve");
-  if (work != Work::post_training && !options.step.empty())
-    throw UsageError("--step is for scenarios of post-training");
-  const bool training = !options.deadline.empty() || !options.budget.empty() ||
-                        options.room.given() || options.search || options.time_limit;
-  if (work != Work::training && training)
-    throw UsageError(
-        "--deadline, --budget, --headroom, --max-memory-share, --search and --time-limit are for "
-        "scenarios that train");
-}
+/// Others do not look at signals, and end at once.
+bool looks(SolveFor question) { return question == SolveFor::gpus || question == SolveFor::rate; }
 
-SolveAnswer answer_of(const SolveCommandOptions& options) {
+SolveAnswer answer_of(const SolveCommandOptions& options, const CommandRow& command) {
   const SolveFor question = options.question;
   const auto file = [&] { return read_scenario(options.scenario, Purpose::any); };
-  // Other questions do not look at signals, and end at once.
-  const bool looks = question == SolveFor::gpus || question == SolveFor::rate;
-  const Scenario read = looks ? while_noting(file) : file();
-  refuse_others(options, read.work);
+  const Scenario read = looks(question) ? while_noting(file) : file();
+  refuse_other_works(command, name_of(read.work));
   if (read.work == Work::serving) return serving_answer_of(read, question);
   if (read.work == Work::post_training) return post_training_answer_of(options, read, question);
   if (options.room.given() && !options.search &&
@@ -223,11 +212,24 @@ int solve_hosts(const SolveCommandOptions& options) {
   return show_hosts(wanted);
 }
 
-int run_solve(SolveCommandOptions options) {
-  for (std::string& setting : serving_settings(options))
-    options.scenario.overrides.push_back(std::move(setting));
+/// Before goals make a scenario of training one that lacks most of `serving`.
+void refuse_goals(const SolveCommandOptions& options, const CommandRow& command) {
+  if (options.scenario.file == "-") return;  // is read once
+  try {
+    refuse_other_works(command, name_of(read_scenario(options.scenario, Purpose::any).work));
+  } catch (const ScenarioError&) {
+    return;  // the goals may be what it lacks; else that is told when they are there
+  }
+}
+
+int run_solve(SolveCommandOptions options, const CommandRow& command) {
+  std::optional<Interruption> guard;
+  if (looks(options.question)) guard.emplace();
+  std::vector<std::string> goals = serving_settings(options);
+  if (!goals.empty()) refuse_goals(options, command);
+  std::ranges::move(goals, std::back_inserter(options.scenario.overrides));
   if (options.question == SolveFor::hosts) return solve_hosts(options);
-  const SolveAnswer answer = answer_of(options);
+  const SolveAnswer answer = answer_of(options, command);
   const int delivered =
       deliver_answer(options.output, {"answer", [&] { return solve_json(answer); }},
                      [&] { return solve_answer(answer, source_words(options.scenario)); });
@@ -285,6 +287,14 @@ void add_options(CommandRow& command, SolveCommandOptions& options) {
                {.questions = names_of({price, bandwidth, batch, headroom})});
   add_threads_option(command, options.threads);
   add_answer_output(command, options.output, "schema solve/1");
+  command.limit({"--deadline", "--start", "--budget", "--max-memory-share", "--headroom",
+                 "--search", "--time-limit"},
+                names_of({Work::training}),
+                "of serving give --ttft, --tpot or --requests, of post-training --step");
+  command.limit({"--ttft", "--tpot", "--requests"}, names_of({Work::serving}),
+                "of training give --deadline or --budget, of post-training --step");
+  command.limit({"--step"}, names_of({Work::post_training}),
+                "of training give --deadline or --budget, of serving --ttft or --tpot");
 }
 
 }  // namespace
@@ -322,7 +332,7 @@ CommandRow solve_command() {
            "foretrain solve h100.yaml price --against a100.yaml --search"},
       .exits = {{exit_infeasible, "there is no such value"}}};
   command.question = [options] { return std::string(name_of(options->question)); };
-  command.run = [options] { return run_solve(*options); };
+  command.run = [options, row = command] { return run_solve(*options, row); };
   return command;
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* made_by = "# Made by foretrain completion; do not edit.\n";
 
 /// In single quotes, for any POSIX shell and for zsh.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -59,7 +59,8 @@ const ValueOffer& offer_of(ValueKind kind) {
 
 std::string bash_values(const OptionRow& option) {
   const std::string offer = offer_of(option.kind()).bash;
-  return option.kind() == ValueKind::word ? offer + quoted(joined_words(option.words())) : offer;
+  return option.kind() == ValueKind::word ? offer + shell_quoted(joined_words(option.words()))
+                                          : offer;
 }
 
 /// The case of a command and those of its own commands; `path` is empty for the program.
@@ -69,19 +70,19 @@ std::string bash_cases(const CommandRow& command, const std::string& path) {
     if (option.kind() != ValueKind::none)
       values += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"),
                             option.kind() == ValueKind::other ? ":" : bash_values(option));
-  std::string text = fmt::format("    {})\n", quoted(path));
+  std::string text = fmt::format("    {})\n", shell_quoted(path));
   if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
   text += fmt::format("      if [[ $word == -* ]]; then _foretrain_words {}\n",
-                      quoted(joined_words(option_names(command))));
+                      shell_quoted(joined_words(option_names(command))));
   const std::string names = joined_words(names_of(command));
-  std::string offers = names.empty() ? "" : "_foretrain_words " + quoted(names);
+  std::string offers = names.empty() ? "" : "_foretrain_words " + shell_quoted(names);
   for (const OptionRow& argument : command.arguments())
     if (offers.empty()) offers = bash_values(argument);
   // What follows a first file is a question or a quantity, or another file.
   const std::vector<OptionRow> arguments = command.arguments();
   for (std::size_t at = 1; at < arguments.size(); ++at)
     if (const OptionRow& argument = arguments[at]; argument.kind() == ValueKind::word)
-      offers += "; COMPREPLY+=($(compgen -W " + quoted(joined_words(argument.words())) +
+      offers += "; COMPREPLY+=($(compgen -W " + shell_quoted(joined_words(argument.words())) +
                 " -- \"$word\"))";
   if (!offers.empty()) text += "      else " + offers + "\n";
   text += "      fi ;;\n";
@@ -149,14 +150,14 @@ std::string zsh_function(const CommandRow& command, const std::string& function)
   if (!command.commands.empty()) {
     text += "  local -a commands\n  commands=(\n";
     for (const CommandRow& child : command.commands)
-      text += "    " + quoted(zsh_text(child.name) + ":" + zsh_text(child.help)) + "\n";
+      text += "    " + shell_quoted(zsh_text(child.name) + ":" + zsh_text(child.help)) + "\n";
     text += "  )\n";
   }
   text += "  local context state state_descr line\n  typeset -A opt_args\n  _arguments -C -s -S";
   for (const OptionRow& option : command.named_options())
     for (const std::string& name : option.names)
-      text +=
-          " \\\n    " + quoted("*" + name + "[" + zsh_text(option.help) + "]" + zsh_value(option));
+      text += " \\\n    " +
+              shell_quoted("*" + name + "[" + zsh_text(option.help) + "]" + zsh_value(option));
   if (!command.commands.empty()) {
     text +=
         " \\\n    '1: :->command' \\\n    '*:: :->rest'\n  case $state in\n"
@@ -167,7 +168,8 @@ std::string zsh_function(const CommandRow& command, const std::string& function)
   }
   if (const auto arguments = command.arguments(); !arguments.empty()) {
     const OptionRow& argument = arguments.front();
-    text += " \\\n    " + quoted("*:" + zsh_text(argument.value) + ":" + zsh_action(argument));
+    text +=
+        " \\\n    " + shell_quoted("*:" + zsh_text(argument.value) + ":" + zsh_action(argument));
   }
   return text + "\n}\n\n";
 }
@@ -217,14 +219,14 @@ std::string bash_completion(const CommandRow& program) {
   std::vector<std::string> paths;
   collect_paths(program, "", paths);
   std::string known;
-  for (const std::string& path : paths) known += (known.empty() ? "" : "|") + quoted(path);
+  for (const std::string& path : paths) known += (known.empty() ? "" : "|") + shell_quoted(path);
   std::string text = made_by;
   text +=
       "_foretrain_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$word\"); }\n"
       "_foretrain_files() { compopt -o filenames 2>/dev/null; "
       "mapfile -t COMPREPLY < <(compgen \"$1\" -- \"$word\"); }\n"
       "_foretrain_keys() { compopt -o nospace 2>/dev/null; _foretrain_words " +
-      quoted(joined_words(scenario_keys(), "=")) + "; }\n";
+      shell_quoted(joined_words(scenario_keys(), "=")) + "; }\n";
   text += fmt::format(
       "_foretrain() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} path= i\n"

@@ -37,19 +37,24 @@ same_text() { cmp -s <(head -n -2 "$1") "$2" && tail -n 1 "$1" | grep -q '^foret
 is_xml() { python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1" || fail "$1 is not XML"; }
 is_narrow() { awk 'length($0) > 80 { print; wide = 1 } END { exit wide }' "$1" || fail "$1 is wide"; }
 
-# stopped SECONDS ARGUMENTS...: runs the program with `out` and `err`; a signal (Ctrl-C) after so long ends it
-# by itself. (A shell's background jobs ignore that signal, so Python sends it.)
+# stopped SECONDS ARGUMENTS...: runs the program with `out` and `err`; a signal (Ctrl-C) after so much work, in
+# seconds of a processor from when it listens, ends it by itself: the clock tells nothing of work on a busy
+# machine. (A shell's background jobs ignore that signal, so Python sends it.)
 stopped() {
   local status=0
   python3 - "$1" "$program" "${@:2}" >out 2>err <<'STOP' || status=$?
-import pathlib, re, signal, subprocess, sys, time
+import os, pathlib, re, signal, subprocess, sys, time
 child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
-# Seconds count from when it listens: sanitizers and busy machines start slowly.
-status = pathlib.Path(f"/proc/{child.pid}/status")
+status, used = (pathlib.Path(f"/proc/{child.pid}/{name}") for name in ("status", "stat"))
 listens = 1 << (signal.SIGINT - 1)
+def worked():
+    fields = used.read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 while child.poll() is None and not int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & listens:
     time.sleep(0.01)
-time.sleep(float(sys.argv[1]))
+start = worked()
+while child.poll() is None and worked() - start < float(sys.argv[1]):
+    time.sleep(0.01)
 if child.poll() is not None:
     sys.exit("ended before it could be stopped")
 child.send_signal(signal.SIGINT)

@@ -21,7 +21,25 @@ for command in simulate show explain; do
 done
 run 2
 is_empty out
-has err "--help"
+has err "foretrain: no command is given (commands: init, plan, "
+has err "see foretrain --help"
+run 0 --help
+for group in $(sed -n 's/^  \([a-z-]*\) .*/\1/p' out); do
+  "$program" "$group" --help 2>/dev/null | grep -q ' SUBCOMMAND' || continue
+  groups+=("$group")
+  run 2 "$group"
+  is_empty out
+  has err "foretrain: $group: no command is given (commands: "
+  has err "see foretrain $group --help"
+done
+[[ ${groups[*]} == *import* ]] || fail "import is no group of commands"
+run 2 import megatrn run.sh
+has err "foretrain: import: there is no command 'megatrn' (commands: hf, "
+has err "did you mean 'megatron'"
+run 2 import --magic
+has err "foretrain: import: no command is given (commands: hf, "
+run 2 calibrate fit --magic
+has err "see foretrain calibrate fit --help"
 
 # Usage errors: status 2, nothing on stdout, the nearest name on stderr.
 run 2 simluate "$scenario"

@@ -7,6 +7,7 @@
 #include "planner/cli/command_line.hpp"
 #include "planner/cli/program.hpp"
 #include "planner/text/usage_error.hpp"
+#include "scenarios/yaml/load_options.hpp"
 
 namespace foretrain {
 namespace {
@@ -40,6 +41,7 @@ void check_row(const CommandRow& command) {
     check_names(command, row.needs);
     if (row.writes) CHECK(command.find("--force") != nullptr);
     CHECK((row.questions.empty() || command.question));
+    for (const std::string& work : row.works) CHECK(from_name<Work>(work));
   }
   for (const CommandRow& child : command.commands) check_row(child);
 }
@@ -48,6 +50,7 @@ struct Line {
   int count = 3;
   Colour colour = Colour::red;
   std::optional<std::string> file;
+  std::string goal;
   bool loud = false;
 };
 
@@ -58,6 +61,9 @@ CommandRow program_of(Line& line) {
                {.questions = names_of({Colour::green})});
   paint.option("--file", line.file, "[FILE]", "Where to", {.values = {{0, 1}}});
   paint.flag("--loud", line.loud, "Aloud", {.excludes = {"--file"}});
+  paint.option("--goal", line.goal, "TEXT", "What for",
+               {.works = {"serving", "post-training"}, .elsewhere = "ask without"});
+  paint.limit({"--loud"}, {"training"}, "");
   paint.question = [] { return std::string("red"); };
   paint.run = [] { return 0; };
   CommandRow program{"foretrain", "A program"};
@@ -94,6 +100,21 @@ TEST_CASE("commands: a line sets members, and what it gave is known", "[planner]
   CHECK_FALSE(read.path.back()->has("--loud"));
   CHECK_THROWS_WITH(refuse_other_questions(*read.path.back()),
                     "--colour has no effect on red: it is for green");
+}
+
+TEST_CASE("commands: what is for other kinds of scenario is refused with what is right",
+          "[planner][cli]") {
+  Line line;
+  const CommandRow program = program_of(line);
+  const ParsedLine read = parsed(program, {"--goal", "x"});
+  const CommandRow& paint = *read.path.back();
+  CHECK_NOTHROW(refuse_other_works(paint, "serving"));
+  CHECK_THROWS_WITH(refuse_other_works(paint, "training"),
+                    "--goal is for scenarios of serving and post-training, and this is one of "
+                    "training: ask without");
+  const CommandRow loud = program_of(line);
+  CHECK_THROWS_WITH(refuse_other_works(*parsed(loud, {"--loud"}).path.back(), "serving"),
+                    "--loud is for scenarios of training, and this is one of serving");
 }
 
 TEST_CASE("commands: values outside a range and unknown names are refused by name",

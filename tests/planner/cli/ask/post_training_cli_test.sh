@@ -66,15 +66,16 @@ run 2 serve "$grpo"
 has err "answers are no requests of users"
 run 2 plan "$grpo" --gpus 16
 has err "set cluster.hosts"
-for option in "--vary nonsense.key=1,2" "--fix parallel.tensor=2" "--deadline 2026-12-24" --all-schedules; do
+for option in "--vary nonsense.key=1,2" "--fix parallel.tensor=2" "--deadline 2026-12-24" --all-schedules \
+  "--headroom 4GiB" "--by cost" --waterfalls --csv "--emit 1 best.yaml"; do
   for file in "$grpo" "$root/scenarios/serving/llama3.1-70b-8xh100.yaml"; do
     # shellcheck disable=SC2086  # words of an option
     run 2 plan "$file" $option
-    has err "${option%% *} is for plans of training"
+    has err "${option%% *} is for scenarios of training, and this is one of "
   done
 done
 run 2 simulate "$grpo" --gantt
-has err "of post-training only text"
+has err "--gantt is for scenarios of training, and this is one of post-training: "
 
 # A plan is no slower than what one key changes by hand, on either side.
 run 0 plan "$grpo" --json --top 1
@@ -122,7 +123,8 @@ has out "Most samples_per_s"
 run 0 solve "$grpo" gpus --step "60 s"
 has out "24 GPUs"
 run 2 solve "$grpo" gpus --deadline "3 days"
-has err "for scenarios that train"
+has err "--deadline is for scenarios of training, and this is one of post-training"
+has err "of post-training --step"
 
 # The event engine plays new weights on their way: NICs bound what checkpoint-engine promises.
 run 3 simulate "$grpo" --engine event
@@ -145,7 +147,7 @@ assert abs(played["played_s"] - played["start_s"] - rows[0]["played_s"]) < 1e-9
 assert abs(played["step_s"] - played["step_alone_s"] - played["played_s"] + played["alone_s"]) < 1e-6
 CHECK
 run 2 simulate "$grpo" --engine event "${apart[@]}" --csv
-has err "--json"
+has err "--csv is for scenarios of training, and this is one of post-training: "
 run 0 show "$grpo"
 has out "post_training.answers"
 

@@ -81,6 +81,7 @@ has out '"schema": "serving-memory/1"'
 run 3 fit --serve "$chat" --set serving.parallel.tensor=1 --set serving.precision.weights=bf16
 has out "out-of-memory"
 run 2 fit --serve "$chat" --timeline
+has err "--timeline is for scenarios of training, and this is one of serving: "
 
 # Every command that forecasts takes what serves; who asks another is told the right one.
 run 0 simulate "$chat" --brief
@@ -97,6 +98,14 @@ run 0 sweep "$chat" --vary serving.parallel.tensor=4,8 --csv
 has out "results.output_tokens_per_s_per_gpu"
 run 0 solve "$chat" rate --tpot "P90 <= 40 ms"
 has out "requests/s on"
+run 2 solve "$chat" gpus --step "60 s"
+has err "--step is for scenarios of post-training, and this is one of serving: "
+run 2 plan "$chat" --top 3
+has err "training and post-training, and this is one of serving"
+run 2 simulate "$chat" --csv
+has err "foretrain serve FILE --csv"
+run 2 report "$chat" --html page.html --plans 3
+has err "foretrain plan FILE"
 run 2 solve "$chat" model
 has err "of serving ask for gpus or rate"
 run 2 goodput "$chat"

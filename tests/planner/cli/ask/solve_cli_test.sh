@@ -45,6 +45,8 @@ run 3 solve "$small" headroom --set parallel.tensor=1 --set parallel.sequence=fa
 has err "infeasible:"
 
 # Bad usage.
+run 2 solve "$small" gpus --ttft "1 s"
+has err "--ttft is for scenarios of serving, and this is one of training: "
 run 2 solve "$small" gpu
 has err "did you mean 'gpus'"
 run 2 solve "$seventy" gpus
