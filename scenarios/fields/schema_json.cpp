@@ -167,7 +167,9 @@ Json field_schema(const FieldTable& table, const Field& field) {
 }  // namespace
 
 std::string schema_json(const FieldTable& table) {
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", table.title()}};
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"$comment", "generated from the keys"},
+                 {"title", table.title()}};
   schema.update(object_schema(table, ""));
   const Json required = required_schema(table, "");
   if (!required.is_null()) {
