@@ -17,6 +17,7 @@
 
 #include "gui/looks/units.hpp"
 #include "planner/text/palette.hpp"
+#include "planner/text/svg_text.hpp"
 
 namespace foretrain::gui {
 namespace {
@@ -94,7 +95,7 @@ class CellBar : public QWidget {
 class PictureBox : public QWidget {
  public:
   PictureBox(const AnswerPicture& picture, const Theme& theme)
-      : drawing_{themed(shown_text(picture.svg), theme).toUtf8()} {
+      : drawing_{QByteArray::fromStdString(drawn(*picture.scene, theme))} {
     setAccessibleName(shown_text(picture.label));
     QSizePolicy policy{QSizePolicy::Expanding, QSizePolicy::Preferred};
     policy.setHeightForWidth(true);
@@ -117,17 +118,11 @@ class PictureBox : public QWidget {
   }
 
  private:
-  static QString themed(QString svg, const Theme& theme) {
-    // The ground is the window's own.
-    svg.remove(QLatin1String("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"));
-    svg.replace(QLatin1String("#222222"), theme.text.name());
-    svg.replace(QLatin1String("#dddddd"), theme.grid.name());
-    svg.replace(QLatin1String("#eceef1"), theme.idle.name());
-    svg.replace(QLatin1String("#ffffff"), theme.surface.name());
-    if (theme.dark())
-      for (const Paint& paint : palette::all)
-        svg.replace(QLatin1String(paint.light), QLatin1String(paint.dark));
-    return svg;
+  /// On the window's ground, in its colours.
+  static std::string drawn(const Scene& scene, const Theme& theme) {
+    const auto name = [&](const SceneColour& colour) { return colour.hex(theme.dark()); };
+    return svg_start(scene.space.width, scene.space.height, false) + scene_elements(scene, name) +
+           "</svg>\n";
   }
 
   mutable QSvgRenderer drawing_;

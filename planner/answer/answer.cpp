@@ -45,13 +45,14 @@ template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
 bool is_empty(const AnswerBlock& block) {
-  return std::visit(Overloaded{[](const AnswerFacts& facts) { return facts.rows.empty(); },
-                               [](const AnswerTable& table) { return table.rows.empty(); },
-                               [](const AnswerLegend& legend) { return legend.entries.empty(); },
-                               [](const AnswerList& list) { return list.items.empty(); },
-                               [](const AnswerPicture& picture) { return picture.svg.empty(); },
-                               [](const auto& words) { return words.text.empty(); }},
-                    block);
+  return std::visit(
+      Overloaded{[](const AnswerFacts& facts) { return facts.rows.empty(); },
+                 [](const AnswerTable& table) { return table.rows.empty(); },
+                 [](const AnswerLegend& legend) { return legend.entries.empty(); },
+                 [](const AnswerList& list) { return list.items.empty(); },
+                 [](const AnswerPicture& picture) { return picture.scene->items.empty(); },
+                 [](const auto& words) { return words.text.empty(); }},
+      block);
 }
 
 }  // namespace

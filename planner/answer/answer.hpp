@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "planner/answer/head.hpp"
 #include "planner/answer/value_rows.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/palette.hpp"
 #include "planner/text/text_layout.hpp"
 #include "planner/text/text_table.hpp"
@@ -128,11 +130,16 @@ struct AnswerCode {
   std::string label{};  ///< whose it is, before it
 };
 
-/// For pages alone: an SVG document of ours, svg_start() to its end.
+/// For pages and windows alone.
 struct AnswerPicture {
-  std::string svg;
+  std::shared_ptr<const Scene> scene;
   std::string label;    ///< for those who do not see it
   bool titled = false;  ///< the label stands above it, too
+
+  AnswerPicture(Scene drawn, std::string words, bool with_title = false)
+      : scene{std::make_shared<const Scene>(std::move(drawn))},
+        label{std::move(words)},
+        titled{with_title} {}
 };
 
 using AnswerBlock = std::variant<AnswerFacts, AnswerTable, AnswerLegend, AnswerLine, AnswerList,

@@ -120,7 +120,7 @@ void add_classes(const ClusterFile& file, const QueueSummary& summary, Answer& a
   if (summary.classes.size() > 1) row("all", summary.all);
   answer.add(
       {"Wait from submission to start",
-       {std::move(waits), AnswerPicture{internal::waits_svg(file, summary), "Waits by class"}}});
+       {std::move(waits), AnswerPicture{internal::waits_chart(file, summary), "Waits by class"}}});
   answer.add("Turnaround from submission to end", std::move(times));
 }
 
@@ -314,7 +314,10 @@ Answer cluster_answer(const ClusterFile& file, const QueueSummary& summary,
   answer.add(cost_section(file, summary));
   const char* const over_time = "Hosts in use and waiting jobs over time, means";
   answer.add(over_time, over_time_table(file, summary), AnswerPlace::terminal);
-  answer.add(over_time, AnswerPicture{cluster_svg(file, summary), over_time}, AnswerPlace::pages);
+  answer.add(
+      over_time,
+      AnswerPicture{cluster_chart(file, summary, picture_space({}, 920.0, 450.0)), over_time},
+      AnswerPlace::pages);
   if (schedule.empty())
     answer.add("", AnswerLine{"Jobs are too many here, or none ran: no schedule is drawn."},
                AnswerPlace::pages);

@@ -4,229 +4,164 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "models/base/contains.hpp"
+#include "planner/cluster/cluster_report.hpp"
 #include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/cluster/internal/cluster_gantt.hpp"
+#include "planner/scene/scene_parts.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/svg_text.hpp"
-#include "planner/text/ticks.hpp"
 
-namespace foretrain::internal {
+namespace foretrain {
+namespace internal {
 namespace {
 
-// Pixels.
-constexpr double left_edge = 70.0;
-constexpr double chart_width = 820.0;
-constexpr double chart_height = 150.0;
-constexpr double part_width = 1100.0;
-constexpr double schedule_width = part_width - left_edge - 40.0;
+using Across = Scene::Across;
 
-constexpr std::array<Paint, 4> hosts_paints{palette::vermilion, palette::steel, palette::sand,
-                                            palette::orange};
+constexpr double day_s = 86400.0;
+constexpr double page_width = 1100.0;
 
-/// A chart over the horizon: its own scale, one curve after the other.
-constexpr double hosts_top = 76.0;
-constexpr double queue_top = 272.0;
+std::string day_text(double day) { return fmt::format("day {:g}", day); }
 
-struct TimeChart {
-  double top;
-  double most;
-  std::size_t bins;
-  double width = chart_width;
-  double height = chart_height;
+/// Values over equal parts of a window of time, from zero on.
+struct TimePlot {
+  SceneArea area;
+  ClusterWindow window;
+  double most = 1.0;
 
-  [[nodiscard]] double x(std::size_t bin) const {
-    return left_edge + width * static_cast<double>(bin) / static_cast<double>(bins);
-  }
-  [[nodiscard]] double y(double value) const {
-    return top + height * (1.0 - std::min(1.0, most > 0.0 ? value / most : 0.0));
-  }
+  [[nodiscard]] AxisScale x() const { return {window.from, window.to, area.left, area.right()}; }
+  [[nodiscard]] AxisScale y() const { return {0.0, std::max(1e-9, most), area.bottom(), area.top}; }
 
-  /// Steps over the bins; closed down to zero where it is filled.
-  [[nodiscard]] std::string curve(const std::function<double(std::size_t)>& value,
-                                  const std::string& look, bool filled) const {
-    std::string path = filled ? fmt::format("M{:.2f} {:.2f}", x(0), y(0.0)) : "";
-    for (std::size_t i = 0; i < bins; ++i) {
-      path += fmt::format("{}{:.2f} {:.2f}H{:.2f}", path.empty() ? "M" : "L", x(i), y(value(i)),
-                          x(i + 1));
+  /// Steps over the parts; down to zero at both ends where they enclose something.
+  [[nodiscard]] std::vector<ScenePoint> steps(const std::vector<double>& values,
+                                              bool enclosed) const {
+    const double wide = area.width / static_cast<double>(values.size());
+    std::vector<ScenePoint> points;
+    if (enclosed) points.push_back({area.left, area.bottom()});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double high = y().at(std::min(values[i], most));
+      const double left = area.left + wide * static_cast<double>(i);
+      points.push_back({left, high});
+      points.push_back({left + wide, high});
     }
-    if (filled) path += fmt::format("V{:.2f}Z", y(0.0));
-    return fmt::format("<path d=\"{}\" {}/>\n", path, look);
-  }
-
-  [[nodiscard]] std::string frame(const std::string& title) const {
-    std::string svg = svg_label(left_edge, top - 10.0, "start", title, " font-weight=\"bold\"");
-    for (const double value : round_ticks(0.0, std::max(1e-9, most), 4)) {
-      svg += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n",
-                         left_edge, left_edge + width, y(value), y(value), svg_grid);
-      svg += svg_label(left_edge - 6.0, y(value) + 4.0, "end", significant_text(value));
-    }
-    return svg;
+    if (enclosed) points.push_back({area.right(), area.bottom()});
+    return points;
   }
 };
 
-/// Without zeros that say nothing.
-std::string short_text(double value) { return fmt::format("{:g}", value); }
-
-std::string fill_of(const Paint& paint) {
-  return fmt::format("fill=\"{}\" stroke=\"none\"", paint.light);
+void add_filled(Scene& scene, const TimePlot& plot, const std::vector<double>& values,
+                const Paint& paint) {
+  scene.add(ScenePath{plot.steps(values, true), paint});
 }
 
-std::string line_of(const Paint& paint) {
-  return fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"", paint.light);
+void add_days(Scene& scene, const TimePlot& plot) {
+  add_x_axis(scene, plot.area, even_axis(plot.x().in(day_s), 8, day_text));
 }
 
-std::string time_axis(const ClusterFile& file) {
-  std::string svg;
-  constexpr double height = hosts_and_queue_height;
-  const double days = file.queue.horizon.value() / 86400.0;
-  for (const double day : round_ticks(0.0, days, 8))
-    svg += svg_label(left_edge + chart_width * day / days, height - 26.0, "middle",
-                     "day " + short_text(day));
-  if (file.queue.warm_up > Seconds{}) {
-    const double x = left_edge + chart_width * (file.queue.warm_up / file.queue.horizon);
-    // Not across the titles.
-    for (const double top : {hosts_top, queue_top})
-      svg += fmt::format(
-          "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
-          "stroke=\"{3}\" stroke-dasharray=\"4 3\"/>\n",
-          x, top, top + chart_height, palette::ink.light);
-    svg += svg_label(x + 4.0, height - 8.0, "start", "counted from here");
-  }
-  return svg;
+/// Title and numbers of hosts or jobs.
+void add_frame(Scene& scene, const TimePlot& plot, const std::string& title) {
+  scene.text({plot.area.left, plot.area.top - 6.0}, Across::start, Scene::Down::bottom, title,
+             {Ink::text, LetterSize::small, true}, plot.area.width);
+  add_y_axis(scene, plot.area, even_axis(plot.y(), 4, significant_text));
+}
+
+/// Of each part of the horizon.
+std::vector<double> values_of(const QueueSummary& summary, double (*value)(const QueueBin&)) {
+  std::vector<double> values;
+  for (const QueueBin& bin : summary.bins) values.push_back(value(bin));
+  return values;
 }
 
 // --- waits -----------------------------------------------------------------------------------
 
-/// Times on a logarithmic scale from a minute on.
-struct WaitScale {
-  double most;  ///< seconds
+constexpr std::array<std::pair<double, const char*>, 9> wait_marks{{{60.0, "1 min or less"},
+                                                                    {600.0, "10 min"},
+                                                                    {3600.0, "1 h"},
+                                                                    {6.0 * 3600.0, "6 h"},
+                                                                    {day_s, "1 day"},
+                                                                    {3.0 * day_s, "3 days"},
+                                                                    {10.0 * day_s, "10 days"},
+                                                                    {30.0 * day_s, "30 days"},
+                                                                    {100.0 * day_s, "100 days"}}};
 
-  static constexpr double least = 60.0;
-  static constexpr double left = 200.0;
-  static constexpr double right = part_width - 30.0;
-
-  [[nodiscard]] double x(double seconds) const {
-    const double share = std::log(std::max(seconds, least) / least) / std::log(most / least);
-    return left + (right - left) * std::min(1.0, share);
-  }
-};
-
-struct NamedTime {
-  double seconds;
-  const char* name;
-};
-constexpr std::array<NamedTime, 9> wait_marks{{{60.0, "1 min or less"},
-                                               {600.0, "10 min"},
-                                               {3600.0, "1 h"},
-                                               {6.0 * 3600.0, "6 h"},
-                                               {86400.0, "1 day"},
-                                               {3.0 * 86400.0, "3 days"},
-                                               {10.0 * 86400.0, "10 days"},
-                                               {30.0 * 86400.0, "30 days"},
-                                               {100.0 * 86400.0, "100 days"}}};
-
-WaitScale scale_for(const QueueSummary& summary) {
+/// From a minute on, by their logarithm.
+AxisScale wait_scale(const QueueSummary& summary, const SceneArea& plot) {
   double most = summary.all.wait.p99.value;
   for (const ClassSummary& jobs : summary.classes) most = std::max(most, jobs.wait.p99.value);
-  return {std::max(3600.0, most * 1.15)};
+  return {wait_marks.front().first, std::max(3600.0, most * 1.15), plot.left, plot.right(), true};
 }
 
-std::string waits_row(const std::string& name, const QueueTimes& wait, const WaitScale& scale,
-                      double y) {
-  const double p50 = scale.x(wait.p50.value);
-  const double p90 = scale.x(wait.p90.value);
-  const double p99 = scale.x(wait.p99.value);
+std::string wait_words(const std::string& name, const QueueTimes& wait) {
   const auto time = [](const QueueEstimate& of) { return duration_text(Seconds{of.value}); };
-  std::string svg =
-      fmt::format("<g><title>{}</title>\n",
-                  xml_text(fmt::format("{}: mean {}, P50 {}, P90 {}, P99 {}", name, time(wait.mean),
-                                       time(wait.p50), time(wait.p90), time(wait.p99))));
-  svg += svg_label(WaitScale::left - 10.0, y + 4.0, "end",
-                   name.size() > 28 ? name.substr(0, 27) + "..." : name);
-  svg += fmt::format(
-      "<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-      "stroke-width=\"2\"/>\n",
-      p50, p99, y, y, palette::slate.light);
-  svg +=
-      fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"12\" fill=\"{}\"/>\n",
-                  p50, y - 6.0, std::max(1.5, p90 - p50), palette::steel.light);
-  svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n</g>\n",
-                     scale.x(wait.mean.value), y, palette::vermilion.light);
-  return svg;
+  return fmt::format("{}: mean {}, P50 {}, P90 {}, P99 {}", name, time(wait.mean), time(wait.p50),
+                     time(wait.p90), time(wait.p99));
+}
+
+void add_waits(Scene& scene, const AxisScale& scale, const SceneArea& row, const std::string& name,
+               const QueueTimes& wait) {
+  const auto at = [&](const QueueEstimate& estimate) {
+    return scale.at(std::clamp(estimate.value, scale.low(), scale.high()));
+  };
+  const double y = row.centre().y;
+  const double p50 = at(wait.p50);
+  const double p90 = std::max(p50 + 1.5, at(wait.p90));
+  scene.text({row.left - 10.0, y}, Across::end, Scene::Down::middle, name, {Ink::muted},
+             row.left - 20.0);
+  scene.line({p50, y}, {at(wait.p99), y}, palette::slate, 2.0);
+  scene.box({p50, y - 6.0, p90 - p50, 12.0}, palette::steel);
+  scene.add(SceneDot{{at(wait.mean), y}, 4.0, palette::vermilion});
+  scene.marks.push_back({row, wait_words(name, wait)});
 }
 
 // --- a schedule ------------------------------------------------------------------------------
 
-/// Swatches with their names, in rows; sets `height` to what they take.
-std::string legend_of(const ClusterFile& file, const ClassLooks& looks, double top,
-                      double& height) {
-  constexpr double letter = 7.2;
-  constexpr double row = 20.0;
-  std::string svg;
-  double x = left_edge;
-  double y = top + 14.0;
-  const auto item = [&](const Paint& paint, const std::string& name) {
-    const double wide = 24.0 + letter * static_cast<double>(name.size());
-    if (x + wide > part_width - 20.0) {
-      x = left_edge;
-      y += row;
-    }
-    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
-                       x, y - 10.0, paint.light);
-    svg += svg_label(x + 17.0, y, "start", name);
-    x += wide + 12.0;
-  };
+std::vector<LegendEntry> legend_of(const ClusterFile& file, const ClassLooks& looks) {
+  std::vector<LegendEntry> entries;
   for (const int index : looks.shown)
-    item(looks.paints[static_cast<std::size_t>(index)],
-         cut(file.queue.classes[static_cast<std::size_t>(index)].name, 40));
-  if (looks.has_others()) item(palette::grey, "other classes");
-  height = y + 8.0 - top;
-  return svg;
+    entries.push_back({looks.paints[static_cast<std::size_t>(index)],
+                       cut(file.queue.classes[static_cast<std::size_t>(index)].name, 40)});
+  if (looks.has_others()) entries.push_back({palette::grey, "other classes"});
+  return entries;
 }
 
-/// Days along the bottom of a drawing.
-std::string day_axis(const ClusterWindow& window, double bottom, double width) {
-  std::string svg;
-  for (const double day : round_ticks(window.from / 86400.0, window.to / 86400.0, 8))
-    svg += svg_label(left_edge + width * (day * 86400.0 - window.from) / window.length(),
-                     bottom + 18.0, "middle", "day " + short_text(day));
-  return svg;
+SceneArea schedule_plot(const Scene& scene) {
+  SceneArea area = plot_inside(scene, scene.chart, "00,000");
+  return area.inside(0.0, scene.line_height(), 0.0, 0.0);
 }
 
-std::string stacked(const ClusterFile& file, const std::vector<std::vector<double>>& hosts,
+Scene stacked_chart(const ClusterFile& file, const std::vector<std::vector<double>>& hosts,
                     const ClassLooks& looks, const ClusterWindow& window) {
-  constexpr double width = schedule_width;
-  const std::size_t parts = hosts.front().size();
-  const TimeChart chart{30.0, static_cast<double>(file.queue.hosts), parts, width, 200.0};
-  std::vector<double> sum(parts, 0.0);
+  const std::vector<LegendEntry> legend = legend_of(file, looks);
+  Scene scene{picture_space({}, page_width, 330.0)};
+  scene.headline({});
+  const double below = legend_height(scene, scene.chart.width, legend);
+  scene.chart.height -= below;
+  const TimePlot plot{schedule_plot(scene), window, static_cast<double>(file.queue.hosts)};
+  std::vector<double> sum(hosts.front().size(), 0.0);
   // The highest first, so that each is drawn over by those below it.
-  std::vector<std::string> layers;
-  const auto add = [&](const std::vector<std::size_t>& classes, const Paint& paint) {
-    for (const std::size_t index : classes)
-      for (std::size_t part = 0; part < parts; ++part) sum[part] += hosts[index][part];
-    layers.push_back(chart.curve([&](std::size_t part) { return sum[part]; },
-                                 fmt::format("fill=\"{}\" stroke=\"none\"", paint.light), true));
+  std::vector<std::pair<std::vector<double>, Paint>> layers;
+  const auto add = [&](const std::vector<double>& own) {
+    for (std::size_t part = 0; part < sum.size(); ++part) sum[part] += own[part];
   };
-  for (const int index : looks.shown)
-    add({static_cast<std::size_t>(index)}, looks.paints[static_cast<std::size_t>(index)]);
-  std::vector<std::size_t> others;
-  for (std::size_t i = 0; i < looks.together.size(); ++i)
-    if (looks.together[i]) others.push_back(i);
-  if (!others.empty()) add(others, palette::grey);
-  std::string svg;
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) svg += *layer;
-  svg += chart.frame("Hosts in use by class") + day_axis(window, 230.0, width);
-  double legend = 0.0;
-  svg += legend_of(file, looks, 256.0, legend);
-  return svg_start(part_width, 256.0 + legend) + svg + "</svg>\n";
+  for (const int index : looks.shown) {
+    add(hosts[static_cast<std::size_t>(index)]);
+    layers.emplace_back(sum, looks.paints[static_cast<std::size_t>(index)]);
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    if (looks.together[i]) add(hosts[i]);
+  if (looks.has_others()) layers.emplace_back(sum, palette::grey);
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer)
+    add_filled(scene, plot, layer->first, layer->second);
+  add_frame(scene, plot, "Hosts in use by class");
+  add_days(scene, plot);
+  const SceneArea rows{plot.area.left, scene.chart.bottom(), plot.area.width, below};
+  add_legend(scene, rows, legend);
+  return scene;
 }
 
 std::string bar_words(const ClusterFile& file, const ScheduledStretch& stretch) {
-  const auto day = [](Seconds time) { return fixed_text(time.value() / 86400.0, 2); };
+  const auto day = [](Seconds time) { return fixed_text(time.in(days), 2); };
   return fmt::format("{}: {} hosts, day {} to {} ({}), submitted day {}{}",
                      file.queue.classes[static_cast<std::size_t>(stretch.job_class)].name,
                      with_thousands(stretch.hosts), day(stretch.start), day(stretch.end),
@@ -234,38 +169,30 @@ std::string bar_words(const ClusterFile& file, const ScheduledStretch& stretch) 
                      stretch.ends ? "" : "; interrupted");
 }
 
-std::string gantt(const ClusterFile& file, const std::vector<ScheduledStretch>& schedule,
-                  const ClassLooks& looks, const ClusterWindow& window) {
-  constexpr double top = 12.0;
-  constexpr double width = schedule_width;
+Scene job_chart(const ClusterFile& file, const std::vector<ScheduledStretch>& schedule,
+                const ClassLooks& looks, const ClusterWindow& window) {
   const double height = std::clamp(file.queue.hosts * 12.0, 120.0, 560.0);
-  const double row = height / file.queue.hosts;
-  const auto x = [&](double time) {
-    return left_edge +
-           width * (std::clamp(time, window.from, window.to) - window.from) / window.length();
-  };
-  std::string svg = fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
-      "fill=\"#eceef1\"/>\n",
-      left_edge, top, width, height);
+  Scene scene{picture_space({}, page_width, height + 80.0)};
+  scene.headline({});
+  const TimePlot plot{schedule_plot(scene), window, static_cast<double>(file.queue.hosts)};
+  scene.box(plot.area, Ink::idle);
+  add_frame(scene, plot, "Hosts");
+  add_days(scene, plot);
+  const double row = plot.area.height / file.queue.hosts;
   // A gap between bars, where there is room for one.
   const double gap = std::min(0.6, 0.15 * row);
+  const auto x = [&](Seconds time) {
+    return plot.x().at(std::clamp(time.value(), window.from, window.to));
+  };
   for (const ClusterBar& bar : placed_bars(schedule, window, file.queue.hosts)) {
     const ScheduledStretch& stretch = schedule[bar.stretch];
-    const double from = x(stretch.start.value());
-    svg += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\">"
-        "<title>{}</title></rect>\n",
-        from, top + height - row * (bar.first + bar.hosts),
-        std::max(0.3, x(stretch.end.value()) - from - gap), row * bar.hosts - gap,
-        looks.paints[static_cast<std::size_t>(stretch.job_class)].light,
-        xml_text(bar_words(file, stretch)));
+    const double from = x(stretch.start);
+    const SceneArea area{from, plot.area.bottom() - row * (bar.first + bar.hosts),
+                         std::max(0.3, x(stretch.end) - from - gap), row * bar.hosts - gap};
+    scene.box(area, looks.paints[static_cast<std::size_t>(stretch.job_class)]);
+    scene.marks.push_back({area, bar_words(file, stretch)});
   }
-  for (const double hosts : round_ticks(0.0, file.queue.hosts, 6))
-    svg += svg_label(left_edge - 6.0, top + height * (1.0 - hosts / file.queue.hosts) + 4.0, "end",
-                     short_text(hosts));
-  return svg_start(part_width, top + height + 26.0) + svg + day_axis(window, top + height, width) +
-         "</svg>\n";
+  return scene;
 }
 
 }  // namespace
@@ -291,53 +218,28 @@ ClassLooks class_looks(const std::vector<double>& host_s) {
   return looks;
 }
 
-std::string hosts_and_queue(const ClusterFile& file, const QueueSummary& summary) {
-  const auto& bins = summary.bins;
-  double most = 1.0;
-  for (const double waiting : summary.waiting_p90) most = std::max(most, waiting);
-  for (const QueueBin& bin : bins) most = std::max(most, bin.waiting_jobs);
-  const TimeChart hosts{hosts_top, static_cast<double>(file.queue.hosts), bins.size()};
-  const TimeChart queue{queue_top, most, bins.size()};
-  std::string svg = hosts.curve([&](std::size_t i) { return bins[i].allocated + bins[i].down; },
-                                fill_of(hosts_paints[0]), true);
-  svg +=
-      hosts.curve([&](std::size_t i) { return bins[i].allocated; }, fill_of(hosts_paints[1]), true);
-  svg += hosts.frame("Hosts allocated" +
-                     std::string(summary.hosts.down > 0.0 ? ", and under repair on top" : ""));
-  svg += queue.curve([&](std::size_t i) { return bins[i].waiting_jobs; }, fill_of(hosts_paints[2]),
-                     true);
-  if (summary.replications > 1)
-    svg += queue.curve([&](std::size_t i) { return summary.waiting_p90[i]; },
-                       line_of(hosts_paints[3]), false);
-  svg += queue.frame(summary.replications > 1
-                         ? "Waiting jobs: mean, and P90 over replications as a line"
-                         : "Waiting jobs");
-  return svg + time_axis(file);
-}
-
-std::string waits_svg(const ClusterFile& file, const QueueSummary& summary) {
-  const WaitScale scale = scale_for(summary);
+Scene waits_chart(const ClusterFile& file, const QueueSummary& summary) {
   constexpr double row = 26.0;
   const std::size_t rows = summary.classes.size() + (summary.classes.size() > 1 ? 1 : 0);
-  const double bottom = 10.0 + row * static_cast<double>(rows);
-  std::string svg;
-  for (const NamedTime& mark : wait_marks) {
-    if (mark.seconds > scale.most) break;
-    svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"4\" y2=\"{1:.1f}\" {2}/>\n",
-                       scale.x(mark.seconds), bottom, svg_grid);
-    svg += svg_label(scale.x(mark.seconds), bottom + 18.0, "middle", mark.name);
-  }
-  double y = 10.0 + 0.5 * row;
-  for (std::size_t i = 0; i < rows; ++i, y += row) {
+  const double height = row * static_cast<double>(rows);
+  Scene scene{picture_space({}, page_width, height + 90.0)};
+  scene.headline({});
+  const SceneArea plot{200.0, scene.chart.top, scene.chart.right() - 230.0, height};
+  const AxisScale scale = wait_scale(summary, plot);
+  std::vector<AxisTick> ticks;
+  for (const auto& [seconds, name] : wait_marks)
+    if (seconds <= scale.high()) ticks.push_back({scale.at(seconds), name});
+  add_x_axis(scene, plot, ticks);
+  for (std::size_t i = 0; i < rows; ++i) {
     const bool is_class = i < summary.classes.size();
     const ClassSummary& jobs = is_class ? summary.classes[i] : summary.all;
+    const SceneArea line{plot.left, plot.top + row * static_cast<double>(i), plot.width, row};
     if (jobs.jobs > 0)
-      svg += waits_row(is_class ? file.queue.classes[i].name : "all", jobs.wait, scale, y);
+      add_waits(scene, scale, line, is_class ? file.queue.classes[i].name : "all", jobs.wait);
   }
-  return svg_start(part_width, bottom + 50.0) + svg +
-         svg_label(WaitScale::left, bottom + 42.0, "start",
-                   "bar: median to P90; line: to P99; dot: mean") +
-         "</svg>\n";
+  scene.text({plot.left, plot.bottom() + 2.2 * scene.line_height()}, Across::start,
+             Scene::Down::top, "bar: median to P90; line: to P99; dot: mean");
+  return scene;
 }
 
 AnswerSection schedule_section(const ClusterFile& file,
@@ -355,9 +257,57 @@ AnswerSection schedule_section(const ClusterFile& file,
       window.length() >= whole.length()
           ? ""
           : fmt::format(", {} around the longest queue", duration_text(Seconds{window.length()}));
-  return {"One replication, job by job",
-          {AnswerPicture{stacked(file, hosts, looks, whole), "Hosts in use by class", true},
-           AnswerPicture{gantt(file, schedule, looks, window), "Jobs on hosts" + stretch, true}}};
+  return {
+      "One replication, job by job",
+      {AnswerPicture{stacked_chart(file, hosts, looks, whole), "Hosts in use by class", true},
+       AnswerPicture{job_chart(file, schedule, looks, window), "Jobs on hosts" + stretch, true}}};
 }
 
-}  // namespace foretrain::internal
+}  // namespace internal
+
+Scene cluster_chart(const ClusterFile& file, const QueueSummary& summary, const SceneSpace& space) {
+  using namespace internal;
+  Scene scene{space};
+  // On a page its section says this.
+  const bool alone = !space.subject.empty();
+  const SceneArea area =
+      scene.headline({alone ? "Hosts and waiting jobs over time, means of replications" : ""});
+  double most = 1.0;
+  for (const double waiting : summary.waiting_p90) most = std::max(most, waiting);
+  for (const QueueBin& bin : summary.bins) most = std::max(most, bin.waiting_jobs);
+  const ClusterWindow horizon{0.0, file.queue.horizon.value()};
+  const double gap = 2.0 * scene.line_height();
+  const SceneArea both = plot_inside(scene, area, "00,000").inside(0.0, gap, 0.0, 0.0);
+  const double height = (both.height - gap) / 2.0;
+  const TimePlot hosts{
+      {both.left, both.top, both.width, height}, horizon, static_cast<double>(file.queue.hosts)};
+  const TimePlot queue{{both.left, both.bottom() - height, both.width, height}, horizon, most};
+  add_filled(scene, hosts,
+             values_of(summary, [](const QueueBin& bin) { return bin.allocated + bin.down; }),
+             palette::vermilion);
+  add_filled(scene, hosts, values_of(summary, [](const QueueBin& bin) { return bin.allocated; }),
+             palette::steel);
+  add_frame(scene, hosts,
+            std::string("Hosts allocated") +
+                (summary.hosts.down > 0.0 ? ", and under repair on top" : ""));
+  add_filled(scene, queue, values_of(summary, [](const QueueBin& bin) { return bin.waiting_jobs; }),
+             palette::sand);
+  if (summary.replications > 1)
+    scene.add(
+        ScenePath{queue.steps(summary.waiting_p90, false), std::nullopt, palette::orange, 1.5});
+  add_frame(scene, queue,
+            summary.replications > 1 ? "Waiting jobs: mean, and P90 over replications as a line"
+                                     : "Waiting jobs");
+  add_days(scene, queue);
+  if (file.queue.warm_up > Seconds{}) {
+    const double x = queue.x().at(file.queue.warm_up.value());
+    // Not across the titles.
+    for (const TimePlot* plot : {&hosts, &queue})
+      scene.line({x, plot->area.top}, {x, plot->area.bottom()}, Ink::text, 1.0, true);
+    scene.text({x + 4.0, hosts.area.top + 4.0}, Across::start, Scene::Down::top,
+               "counted from here", {Ink::text});
+  }
+  return scene;
+}
+
+}  // namespace foretrain

@@ -58,7 +58,8 @@ inline constexpr std::array<std::pair<const char*, QueueEstimate QueueTimes::*>,
 [[nodiscard]] const ValueRows& cluster_document();
 /// RFC 4180: a row per class and one of all jobs.
 [[nodiscard]] std::string cluster_csv(const ClusterFile& file, const QueueSummary& summary);
-/// Queue and hosts over the horizon as a picture.
-[[nodiscard]] std::string cluster_svg(const ClusterFile& file, const QueueSummary& summary);
+/// Queue and hosts over the horizon.
+[[nodiscard]] Scene cluster_chart(const ClusterFile& file, const QueueSummary& summary,
+                                  const SceneSpace& space);
 
 }  // namespace foretrain

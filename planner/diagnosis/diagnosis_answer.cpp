@@ -146,7 +146,7 @@ Answer diagnosis_answer(const DiagnosisReport& report) {
   Answer answer{diagnosis_head(report)};
   AnswerSection course{"What the run did", {course_facts(report)}};
   if (const auto chart = series_chart(report, picture_space({}, 760.0, 260.0)))
-    course.blocks.emplace_back(AnswerPicture{scene_svg(*chart), "Step times of the run"});
+    course.blocks.emplace_back(AnswerPicture{*chart, "Step times of the run"});
   answer.add(std::move(course));
   answer.add("Step: from forecast to measurement", waterfall_table(diagnosis.waterfall));
   answer.add(wall_title(diagnosis), waterfall_table(diagnosis.wall_waterfall));

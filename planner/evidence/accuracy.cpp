@@ -252,7 +252,7 @@ Answer accuracy_answer(const std::vector<LeftOutError>& lines, const AccuracyFil
       "expect of runs that no profile has seen. band: measurements inside their P10 to P90. *: by "
       "the shipped profiles, which were fitted on these runs, too."});
   answer.add("Errors by what was left out",
-             AnswerPicture{scene_svg(left_out_chart(lines, picture_space({}, 980.0))),
+             AnswerPicture{left_out_chart(lines, picture_space({}, 980.0)),
                            "Errors by axis and kind of run"},
              AnswerPlace::pages);
   return answer;

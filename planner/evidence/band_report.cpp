@@ -100,7 +100,7 @@ Answer band_answer(const BandReport& report) {
   answer.add(widths_section(report));
   answer.add(scores_section(report.check));
   answer.add("Nominal against observed coverage",
-             AnswerPicture{scene_svg(reliability_chart(report, picture_space({}, 540.0, 580.0))),
+             AnswerPicture{reliability_chart(report, picture_space({}, 540.0, 580.0)),
                            "Nominal against observed coverage"},
              AnswerPlace::pages);
   return answer;

@@ -286,9 +286,9 @@ AnswerFacts files_of(const Validation& validation) {
 void add_pictures(const Validation& validation, Answer& answer) {
   if (!has_step_times(validation)) return;
   answer.add({"Step times, drawn",
-              {AnswerPicture{scene_svg(scatter_chart(validation, picture_space({}, 1100.0, 800.0))),
+              {AnswerPicture{scatter_chart(validation, picture_space({}, 1100.0, 800.0)),
                              "Predicted against measured step times"},
-               AnswerPicture{scene_svg(residuals_chart(validation, picture_space({}, 1160.0))),
+               AnswerPicture{residuals_chart(validation, picture_space({}, 1160.0)),
                              "Errors of step times by source and kind of run"}},
               AnswerPlace::pages});
 }

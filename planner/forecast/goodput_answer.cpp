@@ -134,10 +134,9 @@ Answer goodput_answer(const GoodputStudy& study, const std::string& source) {
   if (!study.states.empty())
     answer.add("Steps with parts out, as played", answer_table(state_values(), study.states));
   answer.add("One simulated run", life_table(study), AnswerPlace::terminal);
-  answer.add(
-      "One simulated run",
-      AnswerPicture{scene_svg(life_chart(study, picture_space({}, 1200.0))), "One simulated run"},
-      AnswerPlace::pages);
+  answer.add("One simulated run",
+             AnswerPicture{life_chart(study, picture_space({}, 1200.0)), "One simulated run"},
+             AnswerPlace::pages);
   return answer;
 }
 

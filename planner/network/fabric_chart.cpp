@@ -316,11 +316,15 @@ Scene fabric_chart(const FabricReport& report, const SceneSpace& space) {
   return FabricChart(report, space).drawn();
 }
 
-std::string fabric_svg(const FabricReport& report) {
+Scene fabric_sheet(const FabricReport& report) {
   const FabricPicture picture = fabric_picture(report.fabric, report.down, report.use, most_boxes);
   const double height = 110.0 + 140.0 * static_cast<double>(picture.hosts() + 1) +
                         (picture.domains.empty() ? 0.0 : 80.0) + (report.use.empty() ? 0.0 : 40.0);
-  return scene_svg(fabric_chart(report, picture_space(report.name, 1400.0, height)), report.name);
+  return fabric_chart(report, picture_space(report.name, 1400.0, height));
+}
+
+std::string fabric_svg(const FabricReport& report) {
+  return scene_svg(fabric_sheet(report), report.name);
 }
 
 std::string fabric_csv(const FabricReport& report) {

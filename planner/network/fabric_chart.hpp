@@ -17,6 +17,8 @@ namespace foretrain {
 [[nodiscard]] Scene fabric_chart(const FabricReport& report, const SceneSpace& space);
 /// As large as its tiers need.
 [[nodiscard]] std::string fabric_svg(const FabricReport& report);
+/// The same as a scene, as large as that file.
+[[nodiscard]] Scene fabric_sheet(const FabricReport& report);
 /// A row per line.
 [[nodiscard]] std::string fabric_csv(const FabricReport& report);
 

@@ -97,52 +97,22 @@ std::string cell_html(const AnswerCell& cell, const char* look) {
 }
 
 /// What a colour of a picture is called on a page, which has it on either ground.
-std::string_view property_of(std::string_view hex) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> others{
-      {{"#222222", "ink"}, {"#dddddd", "grid"}, {"#eceef1", "idle"}}};
-  for (const InkLook& look : inks)
-    if (hex == look.paint.light) return look.property;
-  for (const auto& [colour, name] : others)
-    if (hex == colour) return name;
-  return "";
+std::string page_colour(const SceneColour& colour) {
+  if (const Ink* quiet = std::get_if<Ink>(&colour.of))
+    return fmt::format("var(--{})", inks.at(static_cast<std::size_t>(*quiet)).property);
+  if (const Paint* paint = std::get_if<Paint>(&colour.of)) return ink(*paint);
+  return colour.hex(false);
 }
 
-/// A picture of ours inside a page: as wide as there is room, in the colours of its ground.
+/// As wide as there is room, in the colours of its ground.
 std::string picture_html(const AnswerPicture& picture) {
-  std::string_view drawing = picture.svg;
-  const std::size_t open = drawing.find("<svg ");
-  const std::size_t box = drawing.find("viewBox=\"", open);
-  if (open == std::string_view::npos || box == std::string_view::npos) return "";
-  const std::size_t box_from = box + std::string_view("viewBox=\"").size();
-  const std::string_view view = drawing.substr(box_from, drawing.find('"', box_from) - box_from);
-  drawing.remove_prefix(drawing.find('>', box_from) + 1);
-  drawing = drawing.substr(0, drawing.rfind("</svg>"));
-  // The ground is the page's own.
-  constexpr std::string_view ground = "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-  const std::size_t plate = drawing.find(ground);
-  if (plate != std::string_view::npos) drawing.remove_prefix(plate + ground.size());
-  std::string themed;
-  for (std::size_t at = 0; at < drawing.size();) {
-    const bool colour =
-        drawing[at] == '#' && at > 0 && (drawing[at - 1] == '"' || drawing[at - 1] == '\'');
-    const std::string_view hex = drawing.substr(at, 7);
-    if (const std::string_view name = colour ? property_of(hex) : ""; !name.empty()) {
-      themed += fmt::format("var(--{})", name);
-      at += hex.size();
-    } else if (colour && std::any_of(palette::all.begin(), palette::all.end(),
-                                     [&](const Paint& paint) { return hex == paint.light; })) {
-      themed += fmt::format("var(--ink-{})", hex.substr(1));
-      at += hex.size();
-    } else {
-      themed += drawing[at++];
-    }
-  }
   const std::string title = picture.titled ? "<h3>" + xml_text(picture.label) + "</h3>\n" : "";
-  return title +
-         fmt::format(
-             "<div class=\"chart drawn\"><svg viewBox=\"{}\" role=\"img\" aria-label=\"{}\" "
-             "font-size=\"12\" fill=\"currentColor\">\n{}</svg></div>\n",
-             view, xml_text(picture.label), themed);
+  const SceneSpace& space = picture.scene->space;
+  return title + fmt::format(
+                     "<div class=\"chart drawn\"><svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+                     "aria-label=\"{}\" font-size=\"12\" fill=\"currentColor\">\n{}</svg></div>\n",
+                     space.width, space.height, xml_text(picture.label),
+                     scene_elements(*picture.scene, page_colour));
 }
 
 struct HtmlOf {

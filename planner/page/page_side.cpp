@@ -98,8 +98,8 @@ SideWords side_words(const PageSide& side) {
   }
   if (side.path && side.report.prediction.power)
     words.after.add("Power over the step",
-                    AnswerPicture{scene_svg(power_chart(step_power(scenario.job, *side.path),
-                                                        picture_space({}, 900.0, 600.0))),
+                    AnswerPicture{power_chart(step_power(scenario.job, *side.path),
+                                              picture_space({}, 900.0, 600.0)),
                                   "Power of a GPU, a host and all at the meter over one step"},
                     AnswerPlace::pages);
   add_assumptions(scenario, words.after);

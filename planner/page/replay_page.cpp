@@ -97,10 +97,11 @@ std::string words_of_side(const ReplaySide& side, const std::string& name) {
 }
 
 std::string fabric_html(const ReplaySide& side, const std::string& name) {
-  const std::string picture =
-      heat_svg(side.report, "A line is its busiest cable at the moment that the slider shows");
-  return fmt::format("<div class=\"fabric\" id=\"fabric-{}\">{}</div>\n", name,
-                     block_html(AnswerPicture{picture, "The fabric at a moment of the step"}));
+  Scene picture =
+      heat_chart(side.report, "A line is its busiest cable at the moment that the slider shows");
+  return fmt::format(
+      "<div class=\"fabric\" id=\"fabric-{}\">{}</div>\n", name,
+      block_html(AnswerPicture{std::move(picture), "The fabric at a moment of the step"}));
 }
 
 }  // namespace

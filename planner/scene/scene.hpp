@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -214,5 +215,10 @@ struct Scene {
 
 /// An SVG 1.1 document on a light ground; each mark is a tip. `label`: for those who do not see it.
 [[nodiscard]] std::string scene_svg(const Scene& scene, const std::string& label = {});
+
+/// What a colour is called where a picture stands: "#1b222c", "var(--ink)".
+using ColourName = std::function<std::string(const SceneColour&)>;
+/// The elements of that document, in colours of that name, on whatever ground there is.
+[[nodiscard]] std::string scene_elements(const Scene& scene, const ColourName& name);
 
 }  // namespace foretrain

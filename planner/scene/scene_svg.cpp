@@ -12,22 +12,25 @@
 namespace foretrain {
 namespace {
 
-/// fill="..." or stroke="..." and how opaque it is.
-std::string painted(const char* what, const SceneColour& colour) {
-  std::string text = fmt::format(" {}=\"{}\"", what, colour.hex(false));
-  if (colour.opacity < 1.0) text += fmt::format(" {}-opacity=\"{:.3g}\"", what, colour.opacity);
-  return text;
-}
+/// Attributes of colours, by what they are called where the elements stand.
+struct Looks {
+  const ColourName& name;
 
-std::string stroked(const SceneColour& ink, double width, bool dashed) {
-  return painted("stroke", ink) + fmt::format(" stroke-width=\"{:.3g}\"", width) +
-         (dashed ? " stroke-dasharray=\"6 4\"" : "");
-}
-
-std::string looks_of(const SceneDot& dot) {
-  return painted("fill", dot.fill) +
-         (dot.ink ? stroked(*dot.ink, dot.width, false) : std::string{});
-}
+  /// fill="..." or stroke="..." and how opaque it is.
+  [[nodiscard]] std::string painted(const char* what, const SceneColour& colour) const {
+    std::string text = fmt::format(" {}=\"{}\"", what, name(colour));
+    if (colour.opacity < 1.0) text += fmt::format(" {}-opacity=\"{:.3g}\"", what, colour.opacity);
+    return text;
+  }
+  [[nodiscard]] std::string stroked(const SceneColour& ink, double width, bool dashed) const {
+    return painted("stroke", ink) + fmt::format(" stroke-width=\"{:.3g}\"", width) +
+           (dashed ? " stroke-dasharray=\"6 4\"" : "");
+  }
+  [[nodiscard]] std::string of(const SceneDot& dot) const {
+    return painted("fill", dot.fill) +
+           (dot.ink ? stroked(*dot.ink, dot.width, false) : std::string{});
+  }
+};
 
 std::string area_of(const SceneArea& area) {
   return fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", area.left,
@@ -62,6 +65,8 @@ class Tips {
     return element;
   }
 
+  [[nodiscard]] bool has(ScenePoint middle) const { return marks_.contains(key(middle)); }
+
   /// Of marks that are on nothing: invisible, on top of everything.
   [[nodiscard]] std::string rest(const std::vector<SceneMark>& marks) const {
     std::string svg;
@@ -82,11 +87,12 @@ class Tips {
 };
 
 struct SvgOf {
+  Looks looks;
   Tips& tips;
 
   std::string operator()(const SceneText& text) const {
     const double size = picture_letters(text.letters.size);
-    std::string more = painted("fill", text.letters.ink);
+    std::string more = looks.painted("fill", text.letters.ink);
     if (text.letters.size != LetterSize::small) more += fmt::format(" font-size=\"{}\"", size);
     if (text.letters.bold || text.letters.size == LetterSize::title)
       more += " font-weight=\"bold\"";
@@ -99,13 +105,13 @@ struct SvgOf {
   std::string operator()(const SceneLine& line) const {
     return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"{}/>\n",
                        line.from.x, line.from.y, line.to.x, line.to.y,
-                       stroked(line.ink, line.width, line.dashed));
+                       looks.stroked(line.ink, line.width, line.dashed));
   }
   std::string operator()(const SceneBox& box) const {
     const std::string rounded =
         box.radius > 0.0 ? fmt::format(" rx=\"{:.3g}\"", box.radius) : std::string{};
-    return tips.told("<rect " + area_of(box.area) + rounded + painted("fill", box.fill) +
-                         (box.ink ? stroked(*box.ink, box.width, false) : std::string{}),
+    return tips.told("<rect " + area_of(box.area) + rounded + looks.painted("fill", box.fill) +
+                         (box.ink ? looks.stroked(*box.ink, box.width, false) : std::string{}),
                      "rect", box.area.centre(), &box.area);
   }
   std::string operator()(const ScenePath& path) const { return told(path, std::nullopt); }
@@ -123,31 +129,75 @@ struct SvgOf {
     for (const ScenePoint& point : path.points)
       points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", point.x, point.y);
     if (middle) return tips.told(fmt::format("<polygon points=\"{}\"", points), "polygon", *middle);
-    return fmt::format("<{} points=\"{}\"{}{}/>\n", path.fill ? "polygon" : "polyline", points,
-                       path.fill ? painted("fill", *path.fill) : std::string(" fill=\"none\""),
-                       path.ink ? stroked(*path.ink, path.width, path.dashed) : std::string{});
+    return fmt::format(
+        "<{} points=\"{}\"{}{}/>\n", path.fill ? "polygon" : "polyline", points,
+        path.fill ? looks.painted("fill", *path.fill) : std::string(" fill=\"none\""),
+        path.ink ? looks.stroked(*path.ink, path.width, path.dashed) : std::string{});
   }
+};
+
+/// Boxes of one look, one after the other and without tips: where they are many, one element.
+class BoxRun {
+ public:
+  /// Whether it takes the box; else it has ended.
+  bool takes(const SceneItem& item, const SvgOf& svg) {
+    const auto* box = std::get_if<SceneBox>(&item);
+    if (box == nullptr || box->ink || box->radius > 0.0 || svg.tips.has(box->area.centre()))
+      return false;
+    const std::string look = svg.looks.painted("fill", box->fill);
+    if (count_ > 0 && look != look_) return false;
+    look_ = look;
+    ++count_;
+    each_ += svg(*box);
+    const SceneArea& area = box->area;
+    path_ += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", area.left, area.top, area.width,
+                         area.height, area.width);
+    return true;
+  }
+  /// What was taken since the last end.
+  std::string ended() {
+    constexpr int few = 8;
+    std::string svg = count_ < few ? each_ : "<path d=\"" + path_ + "\"" + look_ + "/>\n";
+    *this = {};
+    return svg;
+  }
+
+ private:
+  int count_ = 0;
+  std::string look_;
+  std::string each_;
+  std::string path_;
 };
 
 }  // namespace
 
+std::string scene_elements(const Scene& scene, const ColourName& name) {
+  std::string svg;
+  Tips tips(scene.marks);
+  const SvgOf item_svg{{name}, tips};
+  BoxRun boxes;
+  std::string shared;  // of the dots in the group that is open
+  for (const SceneItem& item : scene.items) {
+    if (shared.empty() && boxes.takes(item, item_svg)) continue;
+    svg += boxes.ended();
+    const auto* dot = std::get_if<SceneDot>(&item);
+    const std::string own = dot != nullptr ? item_svg.looks.of(*dot) : std::string{};
+    if (own != shared) {
+      svg += shared.empty() ? "" : "</g>\n";
+      svg += own.empty() ? "" : "<g" + own + ">\n";
+      shared = own;
+    }
+    if (!boxes.takes(item, item_svg)) svg += std::visit(item_svg, item);
+  }
+  svg += boxes.ended() + (shared.empty() ? "" : "</g>\n");
+  return svg + tips.rest(scene.marks);
+}
+
 std::string scene_svg(const Scene& scene, const std::string& label) {
   std::string svg = svg_start(scene.space.width, scene.space.height);
   if (!label.empty()) svg += "<title>" + xml_text(label) + "</title>\n";
-  Tips tips(scene.marks);
-  std::string looks;  // of the dots in the group that is open
-  for (const SceneItem& item : scene.items) {
-    const auto* dot = std::get_if<SceneDot>(&item);
-    const std::string own = dot != nullptr ? looks_of(*dot) : std::string{};
-    if (own != looks) {
-      svg += looks.empty() ? "" : "</g>\n";
-      svg += own.empty() ? "" : "<g" + own + ">\n";
-      looks = own;
-    }
-    svg += std::visit(SvgOf{tips}, item);
-  }
-  svg += looks.empty() ? "" : "</g>\n";
-  return svg + tips.rest(scene.marks) + "</svg>\n";
+  return svg + scene_elements(scene, [](const SceneColour& colour) { return colour.hex(false); }) +
+         "</svg>\n";
 }
 
 }  // namespace foretrain

@@ -299,7 +299,7 @@ AnswerTable alternatives_table(const Plans& plans) {
 }
 
 void add_chart(Answer& answer, const std::string& title, const std::optional<Scene>& chart) {
-  if (chart) answer.add(title, AnswerPicture{scene_svg(*chart), title}, AnswerPlace::pages);
+  if (chart) answer.add(title, AnswerPicture{*chart, title}, AnswerPlace::pages);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::vector<TraceCounter> link_counters(const EventReport& report) {
   return counters;
 }
 
-std::string heat_svg(const EventReport& report, const std::string& caption) {
+Scene heat_chart(const EventReport& report, const std::string& caption) {
   FORETRAIN_REQUIRE(report.run.has_value());
   const Scenario& scenario = report.report.scenario;
   FabricReport picture;
@@ -80,7 +80,7 @@ std::string heat_svg(const EventReport& report, const std::string& caption) {
   const double seconds = report.run->timeline.makespan.value();
   for (std::size_t link = 0; link < picture.down.size(); ++link)
     picture.use.push_back(report.run->link_bytes[link] / (report.fabric.capacity[link] * seconds));
-  return fabric_svg(picture);
+  return fabric_sheet(picture);
 }
 
 std::string stopped_text(const EventReport& report, const ReplayProgress& progress,

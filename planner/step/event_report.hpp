@@ -41,6 +41,6 @@ struct EventReport {
 
 /// The fabric coloured by the use of its links. @param caption in place of what the colours are
 /// @pre the run is there
-[[nodiscard]] std::string heat_svg(const EventReport& report, const std::string& caption = {});
+[[nodiscard]] Scene heat_chart(const EventReport& report, const std::string& caption = {});
 
 }  // namespace foretrain

@@ -5,6 +5,7 @@
 
 #include "models/step/path.hpp"
 #include "models/step/task_graph.hpp"
+#include "planner/scene/scene.hpp"
 #include "planner/text/text_layout.hpp"
 
 namespace foretrain {
@@ -23,10 +24,9 @@ struct GanttTitle {
 };
 
 /// The same as a picture: a lane per stage with passes above and traffic below, idle time as grey
-/// ground, the critical path outlined, a time axis, a legend. A complete SVG 1.1 document on a
-/// light background, below 2 MB for any step.
+/// ground, the critical path outlined, a time axis, a legend; as SVG below 2 MB for any step.
 /// @pre the graph has tasks, and the timeline is its own
-[[nodiscard]] std::string gantt_svg(const TaskGraph& graph, const Timeline& timeline,
-                                    const GanttTitle& title);
+[[nodiscard]] Scene gantt_chart(const TaskGraph& graph, const Timeline& timeline,
+                                const GanttTitle& title);
 
 }  // namespace foretrain

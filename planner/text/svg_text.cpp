@@ -33,14 +33,13 @@ std::string xml_text(const std::string& text) {
   return result;
 }
 
-std::string svg_start(double width, double height) {
+std::string svg_start(double width, double height, bool white) {
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Drawn by foretrain. -->\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" "
-      "font-size=\"12\" fill=\"#222222\">\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-      width, height);
+      "font-size=\"12\" fill=\"#222222\">\n{2}",
+      width, height, white ? "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n" : "");
 }
 
 std::string svg_label(double x, double y, const char* anchor, const std::string& text,

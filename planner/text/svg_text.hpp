@@ -9,11 +9,8 @@ namespace foretrain {
 /// becomes a question mark, bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string xml_text(const std::string& text);
 
-/// Start of an SVG 1.1 document of that many pixels: light background, 12-pixel sans serif.
-[[nodiscard]] std::string svg_start(double width, double height);
-
-/// Attributes of a line of a grid.
-inline constexpr const char* svg_grid = "stroke=\"#dddddd\"";
+/// Start of an SVG 1.1 document of that many pixels: 12-pixel sans serif, on white or on nothing.
+[[nodiscard]] std::string svg_start(double width, double height, bool white = true);
 
 /// A line of text; `anchor` is start, middle or end; `more` goes into the tag as it is.
 [[nodiscard]] std::string svg_label(double x, double y, const char* anchor, const std::string& text,

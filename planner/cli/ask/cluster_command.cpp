@@ -47,7 +47,9 @@ int show_queue(const ClusterCommandOptions& options) {
     write_diagnostic("foretrain: interrupted before one replication ended");
     return Interruption::exit_code();
   }
-  if (!options.svg.empty()) write_file(options.svg, cluster_svg(file, *summary));
+  if (!options.svg.empty())
+    write_file(options.svg,
+               scene_svg(cluster_chart(file, *summary, picture_space(file.name, 920.0, 470.0))));
   const AnswerForms forms{"queue of a cluster", [&] { return cluster_json(file, *summary); },
                           [&] { return cluster_csv(file, *summary); }};
   const int delivered = deliver_answer(options.run.output, forms, [&] {

@@ -148,8 +148,10 @@ EventSimulation simulate_events(Scenario scenario, AttentionFlops convention,
   // Also where what a plan would take if it fit was being played.
   if ((run && run->stopped) || Interruption::noted()) result.interrupted = latest;
   if (run && !run->stopped && views.wanted()) result.path = played_path(*run);
-  if (run && !run->stopped && !options.heat.empty())
-    write_file(options.heat, heat_svg(result.event));
+  if (run && !run->stopped && !options.heat.empty()) {
+    const Scene heat = heat_chart(result.event);
+    write_file(options.heat, scene_svg(heat, heat.space.subject));
+  }
   if (run && !run->stopped && replay && replay->played()) result.replay = std::move(replay);
   return result;
 }

@@ -119,7 +119,8 @@ std::string make_step_views(const Report& report, const StepPath& path,
     if (const std::string rest = stretch_text(path); !rest.empty())
       details += "; the step lasts " + rest;
     write_file(*options.gantt,
-               gantt_svg(path.graph, path.timeline, {job.name + ": one optimizer step", details}));
+               scene_svg(gantt_chart(path.graph, path.timeline,
+                                     {job.name + ": one optimizer step", details})));
   }
   if (!options.power.empty()) {
     const PowerCourse course = step_power(job, path);

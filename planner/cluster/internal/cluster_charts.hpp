@@ -23,13 +23,8 @@ struct ClassLooks {
 /// @param host_s host time by class
 [[nodiscard]] ClassLooks class_looks(const std::vector<double>& host_s);
 
-/// Hosts and waiting jobs over the horizon, below a title: an SVG document without start and end.
-[[nodiscard]] std::string hosts_and_queue(const ClusterFile& file, const QueueSummary& summary);
-inline constexpr double hosts_and_queue_width = 920.0;
-inline constexpr double hosts_and_queue_height = 470.0;
-
-/// Waits by class on a logarithmic scale: median, mean, P90 and P99; a document.
-[[nodiscard]] std::string waits_svg(const ClusterFile& file, const QueueSummary& summary);
+/// Waits by class on a logarithmic scale: median, mean, P90 and P99.
+[[nodiscard]] Scene waits_chart(const ClusterFile& file, const QueueSummary& summary);
 
 /// Hosts in use by class, and jobs on hosts, of one replication: for pages alone.
 /// @pre the schedule is not empty

@@ -8,7 +8,6 @@
 
 #include "planner/page/answer_page.hpp"
 #include "planner/text/palette.hpp"
-#include "planner/text/svg_text.hpp"
 #include "tests/test_text.hpp"
 
 using namespace foretrain;
@@ -58,9 +57,9 @@ Answer every_block() {
   answer.add("Lines", AnswerLine{hostile, "warning: ", Tone::warn});
   answer.add("List", AnswerList{{hostile, "second"}});
   answer.add("Code", AnswerCode{"--set a=b"});
-  answer.add("Picture", AnswerPicture{svg_start(100, 50) + "<rect fill=\"" + palette::blue.light +
-                                          "\"/></svg>\n",
-                                      hostile});
+  Scene drawing{SceneSpace{100.0, 50.0}};
+  drawing.box({0.0, 0.0, 10.0, 10.0}, palette::blue);
+  answer.add("Picture", AnswerPicture{std::move(drawing), hostile});
   return answer;
 }
 

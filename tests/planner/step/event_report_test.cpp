@@ -92,7 +92,7 @@ TEST_CASE("event report: a run may be stopped while its routes are laid out", "[
 TEST_CASE("event report: the heat of links is drawn from idle to the busiest",
           "[planner][events]") {
   const EventReport event = played("llama2-70b-1024xh100.yaml");
-  const std::string svg = heat_svg(event);
+  const std::string svg = scene_svg(heat_chart(event));
   CHECK(test::has(svg, "use of links"));
   CHECK(test::has(svg, "busiest cable in use"));
   CHECK(test::has(svg, "#c81010"));

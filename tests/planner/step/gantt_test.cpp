@@ -176,12 +176,13 @@ TEST_CASE("letters of a chart take the time of their passes", "[planner][gantt]"
 
 TEST_CASE("a picture is complete XML with a lane, a legend and an axis", "[planner][gantt]") {
   const Step s = step({4, 8});
-  const std::string svg = gantt_svg(s.graph, s.timeline, {"a <b> & c", "step 36.4 ms"});
+  const std::string svg =
+      scene_svg(gantt_chart(s.graph, s.timeline, {"a <b> & c", "step 36.4 ms"}));
   CHECK(balanced(svg));
   CHECK(svg.starts_with("<?xml"));
   CHECK(count(svg, "a &lt;b&gt; &amp; c") == 1);
   for (const char* part : {">stage 0<", ">stage 3<", ">forward<", ">backward<", ">transfer<",
-                           ">idle<", ">critical path<", ">0 s<", "ms<"})
+                           ">idle<", ">critical path (outlined)<", ">0 s<", "ms<"})
     CHECK(count(svg, part) >= 1);
   CHECK(count(svg, "<title>stage 2: forward, micro-batch 5") == 1);
   CHECK(count(svg, "not drawn") == 0);
@@ -194,7 +195,7 @@ TEST_CASE("pictures of large steps stay small", "[planner][gantt]") {
         fixtures::StepShape{128, 128}}) {
     CAPTURE(shape.stages, shape.microbatches);
     const Step s = step(shape);
-    const std::string svg = gantt_svg(s.graph, s.timeline, {"large", ""});
+    const std::string svg = scene_svg(gantt_chart(s.graph, s.timeline, {"large", ""}));
     CHECK(balanced(svg));
     CHECK(svg.size() < 2000000);
   }
