@@ -59,11 +59,15 @@ void add_days(Scene& scene, const TimePlot& plot) {
   add_x_axis(scene, plot.area, even_axis(plot.x().in(day_s), 8, day_text));
 }
 
+std::string count_of(double value) {
+  return value < 1000.0 ? tick_text(value) : significant_text(value);
+}
+
 /// Title and numbers of hosts or jobs.
 void add_frame(Scene& scene, const TimePlot& plot, const std::string& title) {
   scene.text({plot.area.left, plot.area.top - 6.0}, Across::start, Scene::Down::bottom, title,
              {Ink::text, LetterSize::small, true}, plot.area.width);
-  add_y_axis(scene, plot.area, even_axis(plot.y(), 4, significant_text));
+  add_y_axis(scene, plot.area, even_axis(plot.y(), 4, count_of));
 }
 
 /// Of each part of the horizon.

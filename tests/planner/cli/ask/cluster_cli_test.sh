@@ -94,10 +94,14 @@ policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
 assert f"style-src '{name}'" in policy and "default-src 'none'" in policy, policy
 assert "<script" not in page and " style=" not in page and not re.search(r"<[^>]* on\w+=", page)
 assert not re.search(r"(src|href)=.(?!data:|#)", page)
-bars = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"[^>]*><title>', page)
+box = r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"'
+ground = re.search(box + r' fill="var\(--idle\)"/>', page)
+left, top, wide, high = [float(n) for n in ground.groups()]
+bars = re.findall(box + r"[^>]*><title>", page[ground.end():])
 assert len(bars) > 500
 for x, y, width, height in [[float(n) for n in bar] for bar in bars]:
-    assert 69.9 <= x and x + width <= 1061 and 11.9 <= y and y + height <= 12 + 24 * 12, (x, y, width, height)
+    inside = left - 0.1 <= x and x + width <= left + wide + 0.4 and top - 0.1 <= y
+    assert inside and y + height <= top + high + 0.1, (x, y, width, height)
 CHECK
 run 0 cluster "$clusters/university.yaml" --replications 2 --svg queue.svg --out queue.txt
 is_empty out
