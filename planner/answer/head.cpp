@@ -62,7 +62,7 @@ const ValueTable<HeadFigure> figure_values =
         .add("band", [](const HeadFigure& figure) { return if_any(figure.band); })
         .add(
             "difference", [](const HeadFigure& figure) { return if_any(figure.difference); },
-            "To what the answer is held against.");
+            "Difference from the answer that it is compared with.");
 
 const ValueTable<AnswerHead> head_table =
     ValueTable<AnswerHead>{"head/1", "--brief --json of every answer, schema head/1"}

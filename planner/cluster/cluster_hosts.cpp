@@ -165,7 +165,7 @@ const ValueTable<QueueGoal> goal_values =
     ValueTable<QueueGoal>{}
         .add(
             "class", [](const QueueGoal& goal) { return if_any(goal.job_class); },
-            "Null: all jobs.")
+            "Class that the goal is about; null: all jobs.")
         .add("statistic", &QueueGoal::statistic)
         .add("most_s",
              [](const QueueGoal& goal) {
@@ -181,9 +181,11 @@ const ValueTable<HostsStudy> hosts_study_table =
                            "cluster-hosts/1; null is unknown"}
         .add("name", &HostsStudy::name)
         .add("goal", &HostsStudy::goal, goal_values)
-        .add("fewest_hosts", &HostsStudy::fewest, "That keep the goal; null: none do, or no goal.")
+        .add("fewest_hosts", &HostsStudy::fewest,
+             "Fewest hosts that keep the goal; null: none do, or there is no goal.")
         .add("stopped", &HostsStudy::stopped)
-        .add("rows", &HostsStudy::rows, hosts_row_values, "By hosts, upwards.");
+        .add("rows", &HostsStudy::rows, hosts_row_values,
+             "One row per number of hosts, ascending.");
 
 /// What own and rented hosts cost together; empty where rows do not say it.
 AnswerSection costs_section(const HostsStudy& study) {

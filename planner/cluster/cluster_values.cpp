@@ -35,7 +35,7 @@ ValueTable<ClassShown> make_class_values() {
   ValueTable<ClassShown> table;
   table.add("name", &ClassShown::name)
       .add("team", &ClassShown::team)
-      .add("jobs", jobs(&S::jobs), "Counted in all replications.")
+      .add("jobs", jobs(&S::jobs), "Jobs counted in all replications.")
       .add("jobs_per_replication",
            [](R shown) { return static_cast<double>(shown.jobs.jobs) / shown.replications; });
   for (const auto& [group, times] :
@@ -57,7 +57,7 @@ ValueTable<ClassShown> make_class_values() {
           [](R shown) {
             return shown.jobs.in_time ? std::optional(shown.jobs.in_time->value) : std::nullopt;
           },
-          "Share of the jobs that have one.")
+          "Share of jobs with a deadline that meet it.")
       .as(Measure::share)
       .add("killed", jobs(&S::killed))
       .add("unfinished", jobs(&S::unfinished))
@@ -85,15 +85,15 @@ const ValueTable<SizeShown> size_values =
     ValueTable<SizeShown>{}
         .add("hosts", [](const SizeShown& shown) { return shown.size.hosts; })
         .add("speed", [](const SizeShown& shown) { return shown.size.speed; })
-        .add("jobs", &SizeShown::jobs, "That started with it.");
+        .add("jobs", &SizeShown::jobs, "Jobs that started with this size.");
 
 /// With what only single classes have.
 const ValueTable<ClassShown> single_class_values =
     ValueTable<ClassShown>{}
         .add_from(class_values.rows(), "",
                   [](const ClassShown& shown) -> const ClassShown& { return shown; })
-        .add("duration", &ClassShown::duration, "Where it comes from.")
-        .add("sizes", sizes_of, size_values, "Of moldable jobs.");
+        .add("duration", &ClassShown::duration, "Source of the durations.")
+        .add("sizes", sizes_of, size_values, "Sizes that moldable jobs started with.");
 
 std::vector<ClassShown> classes_of(const ClusterShown& shown) {
   std::vector<ClassShown> classes;
@@ -131,7 +131,8 @@ const ValueTable<ClassShown> class_interval_values = make_interval_values();
 const ValueTable<ClusterCost>& cost_values() {
   using R = ClusterCost;
   static const auto table = ValueTable<R>{}
-                                .add("own_gpu_hours", &R::own_gpu_hours, "Used or not.")
+                                .add("own_gpu_hours", &R::own_gpu_hours,
+                                     "GPU-hours of the cluster's own GPUs, used or not.")
                                 .add("own_usd", &R::own)
                                 .add("rented_gpu_hours", &R::rented_gpu_hours)
                                 .add("rented_usd", &R::rented)
@@ -236,7 +237,7 @@ ValueTable<ClusterShown> make_cluster_table() {
                        ? std::optional(shown.file.queue.policy.molding->name)
                        : std::nullopt;
           },
-          "Null: no jobs are moldable.")
+          "Rule for moldable jobs; null: no jobs are moldable.")
       .add("horizon_s", [](R shown) { return shown.file.queue.horizon; })
       .add("warm_up_s", [](R shown) { return shown.file.queue.warm_up; })
       .add("lead_in_s", [](R shown) { return lead_in(shown.file.queue); })
@@ -267,10 +268,10 @@ ValueTable<ClusterShown> make_cluster_table() {
                        ? std::optional(cluster_cost(shown.file, shown.summary))
                        : std::nullopt;
           },
-          cost_values(), "Null without cluster.burst.")
+          cost_values(), "Cost; null without cluster.burst.")
       .add(
           "energy", [](R shown) { return cluster_energy(shown.file, shown.summary); },
-          energy_values, "Null without cluster.power.")
+          energy_values, "Energy; null without cluster.power.")
       .add("replications", summary(&S::replications))
       .add("confidence.level", summary(&S::level))
       .add("confidence.method", [](R) { return "Student's t over independent replications"; })
@@ -282,9 +283,9 @@ ValueTable<ClusterShown> make_cluster_table() {
       .add(
           "confidence.relative_half_width",
           [](R shown) { return std::optional(shown.summary.precision); },
-          "Widest of a class's mean wait, over that mean.")
+          "Widest relative half-width of a class's mean wait.")
       .add("confidence.precise", summary(&S::precise),
-           "False: the wanted precision would take more jobs than allowed.")
+           "False: the precision asked for would take more simulated jobs than allowed.")
       .add("stopped", summary(&S::stopped))
       .add("simulated_jobs", summary(&S::simulated))
       .add("over_time.step_s",

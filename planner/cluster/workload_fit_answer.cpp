@@ -133,7 +133,7 @@ const ValueTable<CycleTest> cycle_values =
     ValueTable<CycleTest>{}
         .add("periods", &CycleTest::periods)
         .add("f", &CycleTest::statistic)
-        .add("probability", &CycleTest::probability, "That chance gives as much.")
+        .add("probability", &CycleTest::probability, "p-value of the test.")
         .add("peak_over_mean", &CycleTest::peak)
         .add("taken", &CycleTest::taken);
 
@@ -141,11 +141,15 @@ const ValueTable<ArrivalFit> arrival_values =
     ValueTable<ArrivalFit>{}
         .add("per_day", [](const ArrivalFit& fit) { return fit.law.rate * days; })
         .add(
-            "day", [](const ArrivalFit& fit) { return fit.law.day; }, "Over its mean, by hour.")
+            "day", [](const ArrivalFit& fit) { return fit.law.day; },
+            "Arrival rate by hour of day, relative to the mean.")
         .add(
-            "week", [](const ArrivalFit& fit) { return fit.law.week; }, "Over its mean, by day.")
-        .add("day_test", &ArrivalFit::day, cycle_values, "Null: the log is too short.")
-        .add("week_test", &ArrivalFit::week, cycle_values, "Null: the log is too short.")
+            "week", [](const ArrivalFit& fit) { return fit.law.week; },
+            "Arrival rate by weekday, relative to the mean.")
+        .add("day_test", &ArrivalFit::day, cycle_values,
+             "Test for a cycle in arrivals; null: the log is too short.")
+        .add("week_test", &ArrivalFit::week, cycle_values,
+             "Test for a cycle in arrivals; null: the log is too short.")
         .add("gaps", &ArrivalFit::gaps)
         .add("ks_distance",
              [](const ArrivalFit& fit) {
@@ -167,10 +171,10 @@ const ValueTable<DurationFit> duration_fit_values =
 
 const ValueTable<LimitFit> limit_values =
     ValueTable<LimitFit>{}
-        .add("told", &LimitFit::told, "Jobs that have one.")
-        .add("reached", &LimitFit::reached, "Jobs that ran to it.")
-        .add("time_s", &LimitFit::time, "Of all, where they have the same.")
-        .add("factor", &LimitFit::factor, "Over the duration.");
+        .add("told", &LimitFit::told, "Jobs with a time limit.")
+        .add("reached", &LimitFit::reached, "Jobs that reached their time limit.")
+        .add("time_s", &LimitFit::time, "Time limit, where all jobs have the same.")
+        .add("factor", &LimitFit::factor, "Time limit over duration, median.");
 
 const ValueTable<JobSize> job_size_values =
     ValueTable<JobSize>{}.add("hosts", &JobSize::hosts).add("jobs", [](const JobSize& size) {
@@ -193,7 +197,8 @@ const ValueTable<FittedClass> fitted_values =
         .add("duration.log_mean_s", &FittedClass::log_mean)
         .add("duration.ks_distance", &FittedClass::distance)
         .add("duration.n", &FittedClass::jobs)
-        .add("duration.tried", &FittedClass::laws, duration_fit_values, "Best first.")
+        .add("duration.tried", &FittedClass::laws, duration_fit_values,
+             "Distributions that were fitted, best first.")
         .add("limit", &FittedClass::limit, limit_values,
              "Time limits that jobs were submitted with.")
         .add("hosts_in_use.log", &FittedClass::log_hosts)
@@ -208,7 +213,8 @@ ValueTable<WorkloadFit> make_workload_fit_table() {
       .add("source", [](R fit) { return fit.request.source; })
       .add("cluster.host", [](R fit) { return fit.request.host; })
       .add("cluster.hosts", &WorkloadFit::hosts)
-      .add("cluster.most_in_use", &WorkloadFit::most_in_use, "Null: starts are not known.")
+      .add("cluster.most_in_use", &WorkloadFit::most_in_use,
+           "Most hosts in use at once; null: the log has no start times.")
       .add("window.from_s", [](R fit) { return fit.window.from; })
       .add("window.to_s", [](R fit) { return fit.window.to; })
       .add("jobs", &WorkloadFit::jobs)

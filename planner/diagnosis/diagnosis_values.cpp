@@ -13,13 +13,13 @@ const ValueTable<Stall> stall_values =
     ValueTable<Stall>{}
         .add("step", &Stall::step)
         .add("time_s", &Stall::seconds)
-        .add("lost_s", &Stall::lost, "Beyond the records around it.")
+        .add("lost_s", &Stall::lost, "Time lost compared with the records around it.")
         .add("at_checkpoint", &Stall::at_checkpoint);
 
 const ValueTable<LevelShift> shift_values =
     ValueTable<LevelShift>{}
         .add("step", &LevelShift::step)
-        .add("ratio", &LevelShift::ratio, "Time after it over time before.");
+        .add("ratio", &LevelShift::ratio, "Step time after the shift over step time before.");
 
 const ValueTable<DiagnosisReport>& measured_values() {
   using R = const DiagnosisReport&;
@@ -44,22 +44,25 @@ const ValueTable<DiagnosisReport>& measured_values() {
           .add("p10_s", course(&C::p10))
           .add("p90_s", course(&C::p90))
           .add("records", course(&C::records))
-          .add("spread", course(&C::spread), "Of records about those around them, a share.")
-          .add("drift", course(&C::drift), "Last fifth over first fifth, less 1.")
+          .add("spread", course(&C::spread), "Relative spread of records around their neighbours.")
+          .add("drift", course(&C::drift),
+               "Mean of the last fifth of steps over the first fifth, minus 1.")
           .add("level_shift", course(&C::shift), shift_values)
           .add("stalls.count", course(&C::stall_count))
           .add("stalls.lost_s", course(&C::stalled_seconds))
           .add("stalls.at_checkpoints", course(&C::stalls_at_checkpoints))
           .add("stalls.period_steps", course(&C::period))
           .add("stalls.first", course(&C::stalls), stall_values)
-          .add("pauses", stamped(&C::pauses), "Between records, beyond the steps.")
+          .add("pauses", stamped(&C::pauses),
+               "Pauses between records, beyond the steps themselves.")
           .add("paused_s", stamped(&C::paused_seconds))
           .add("paused_at_checkpoints_s", stamped(&C::paused_at_checkpoints))
           .add("wall_s", course(&C::wall_seconds))
           .add("productive_share", course(&C::productive))
           .add("memory_max_bytes", [](R report) { return report.log.memory_max_bytes; })
           .add("memory_kind", [](R report) { return if_any(report.log.memory_kind); })
-          .add("rank_gap", clue(&LogClues::rank_gap), "Slowest rank over fastest.")
+          .add("rank_gap", clue(&LogClues::rank_gap),
+               "Step time of the slowest rank over the fastest.")
           .add("clock_low_mhz", clue(&LogClues::clock_low_mhz))
           .add("clock_high_mhz", clue(&LogClues::clock_high_mhz))
           .add("busy_share_low", clue(&LogClues::use_low))
@@ -104,17 +107,20 @@ const ValueTable<SectionShown>& section_values() {
 const ValueTable<Evidence> evidence_values =
     ValueTable<Evidence>{}
         .add("what", &Evidence::what)
-        .add("ln_ratio", &Evidence::weight, "Of how much likelier it is with the cause.");
+        .add("ln_ratio", &Evidence::weight,
+             "ln of the likelihood ratio with and without the cause.");
 
 const ValueTable<RankedCause> cause_values =
     ValueTable<RankedCause>{}
         .add("cause", &RankedCause::id)
         .add("title", &RankedCause::title)
         .add("setting", [](const RankedCause& cause) { return if_any(cause.setting); })
-        .add("likelihood", &RankedCause::likelihood, "Alone or together with another.")
-        .add("lost_share", &RankedCause::lost, "Of the run's time, if it is there.")
-        .add("step_time_s", &RankedCause::step, "Forecast with it.")
-        .add("share", &RankedCause::share, "Of the way from forecast to measurement.")
+        .add("likelihood", &RankedCause::likelihood,
+             "Probability that the run has it, alone or with another cause.")
+        .add("lost_share", &RankedCause::lost, "Share of the run's time that it costs, if present.")
+        .add("step_time_s", &RankedCause::step, "Forecast with this cause or setting.")
+        .add("share", &RankedCause::share,
+             "Share of the gap between forecast and measurement that it explains.")
         .add("evidence", &RankedCause::evidence, evidence_values)
         .add("test", [](const RankedCause& cause) { return if_any(cause.test); });
 
@@ -134,10 +140,10 @@ const ValueTable<FindingShown> finding_values =
         .add("finding", [](const FindingShown& shown) { return shown.finding.kind; })
         .add(
             "size", [](const FindingShown& shown) { return shown.finding.size; },
-            "By how much it is off, a share with its sign.")
+            "Relative difference from the forecast, with its sign.")
         .add(
             "lost_share", [](const FindingShown& shown) { return shown.finding.lost; },
-            "Of the run's time that it costs or saves.")
+            "Share of the run's time that it costs.")
         .add("what",
              [](const FindingShown& shown) { return finding_words(shown.report, shown.finding); });
 
@@ -156,7 +162,7 @@ std::vector<StepExplanation> likely_explanations(const DiagnosisReport& report) 
 const ValueTable<MemoryCause> memory_cause_values =
     ValueTable<MemoryCause>{}
         .add("setting", &MemoryCause::setting)
-        .add("bytes", &MemoryCause::bytes, "Forecast with it.");
+        .add("bytes", &MemoryCause::bytes, "Forecast with this cause or setting.");
 
 const ValueTable<WaterfallLine> waterfall_values = ValueTable<WaterfallLine>{}
                                                        .add("label", &WaterfallLine::label)
@@ -189,7 +195,7 @@ const ValueTable<DifferenceShown> difference_values =
         .add("log",
              [](const DifferenceShown& shown) { return plain_text(shown.difference.log, 60); })
         .add("scenario", [](const DifferenceShown& shown) { return shown.difference.scenario; })
-        .add("followed", &DifferenceShown::followed, "The forecast is of the log's.");
+        .add("followed", &DifferenceShown::followed, "True: the forecast uses the log's value.");
 
 ValueTable<DiagnosisReport> make_diagnosis_table() {
   using R = const DiagnosisReport&;
@@ -215,15 +221,17 @@ ValueTable<DiagnosisReport> make_diagnosis_table() {
       .add("forecast.reserved_bytes", expected(&ExpectedRun::reserved))
       .add("forecast.usable_bytes", expected(&ExpectedRun::usable))
       .add("sections", sections_of, section_values())
-      .add("findings", findings_shown, finding_values, "What costs most time first.")
-      .add("waterfall", of(&Diagnosis::waterfall), waterfall_values, "Of a step.")
+      .add("findings", findings_shown, finding_values, "Findings, the costliest first.")
+      .add("waterfall", of(&Diagnosis::waterfall), waterfall_values, "Waterfall of one step.")
       .add("wall_waterfall", of(&Diagnosis::wall_waterfall), waterfall_values,
-           "Of the run by the clock.")
+           "Waterfall of the run in wall-clock time.")
       .add("hypotheses", of(&Diagnosis::causes), cause_values)
-      .add("explanations", likely_explanations, explanation_values, "The likeliest first.")
+      .add("explanations", likely_explanations, explanation_values,
+           "Explanations, most likely first.")
       .add("memory_causes", of(&Diagnosis::memory_causes), memory_cause_values)
       .add("indistinguishable", tied, "Explanations that the log cannot tell apart.")
-      .add("differences", differences_of, difference_values, "Between log and scenario.")
+      .add("differences", differences_of, difference_values,
+           "Settings that differ between log and scenario.")
       .add("would_tell_more", of(&Diagnosis::missing))
       .add("assumptions", &DiagnosisReport::assumptions);
 }

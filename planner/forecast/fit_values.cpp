@@ -64,12 +64,13 @@ std::vector<StageMemory> phases_of(const StageShown& shown) {
 const ValueTable<StageMemory> stage_sizes = [] {
   ValueTable<StageMemory> rows;
   add_categories(rows, false);
-  return rows.add("resident_bytes", &StageMemory::resident, "That stay over steps.")
+  return rows
+      .add("resident_bytes", &StageMemory::resident, "Bytes that stay allocated between steps.")
       .add("allocated_bytes", &StageMemory::allocated,
            "What torch reports as max_memory_allocated.")
       .add("reserved_bytes", &StageMemory::reserved, "What torch reports as max_memory_reserved.")
       .add("device_bytes", &StageMemory::peak, "What the device counter shows.")
-      .add("host_bytes", &StageMemory::host, "Offloaded to host memory.")
+      .add("host_bytes", &StageMemory::host, "Bytes offloaded to host memory.")
       .add("to_host_bytes_per_step", &StageMemory::to_host)
       .add("to_device_bytes_per_step", &StageMemory::to_device);
 }();
@@ -82,8 +83,8 @@ const ValueTable<StageShown> stage_values =
         .add("peak_phase", [](const StageShown& shown) { return shown.stage.phase; })
         .add_from(stage_sizes.rows(), "",
                   [](const StageShown& shown) -> const StageMemory& { return shown.stage; })
-        .add("rows", items_of, item_values, "At the peak, one by one.")
-        .add("phases", phases_of, phase_values, "Over a step.");
+        .add("rows", items_of, item_values, "What is allocated at the peak, item by item.")
+        .add("phases", phases_of, phase_values, "Memory in each phase of a step.");
 
 struct RankShown {
   int rank = 0;
@@ -122,30 +123,30 @@ const ValueTable<RankShown>& rank_values() {
 
 const ValueTable<Change> change_values =
     ValueTable<Change>{}
-        .add("set", &Change::settings, "Options of foretrain simulate that make it.")
+        .add("set", &Change::settings, "Settings of the change, as for --set.")
         .add("peak_bytes", &Change::peak)
-        .add("step_s", &Change::step, "Null: its time is not modelled.")
+        .add("step_s", &Change::step, "Step time after the change; null: not modelled.")
         .add(
             "gives_up", [](const Change& change) { return if_any(change.gives_up); },
-            "Of what is learnt; null: nothing.");
+            "What the change gives up in training quality; null: nothing.");
 
 const ValueTable<TriedChange> tried_values =
     ValueTable<TriedChange>{}
         .add_from(change_values.rows(), "",
                   [](const TriedChange& tried) -> const Change& { return tried.change; })
         .add("name", &TriedChange::name)
-        .add("costs", &TriedChange::costs, "What is known of it.")
+        .add("costs", &TriedChange::costs, "What the change costs, as far as known.")
         .add("fits", &TriedChange::fits);
 
 const ValueTable<Room> room_values =
     ValueTable<Room>{}
         .add("key", &Room::key)
         .add("now", &Room::now)
-        .add("largest", &Room::largest, "That is legal and fits; null: none is.")
-        .add("peak_bytes", &Room::peak, "With it.")
-        .add("bound", &Room::bound, "What stops it.")
+        .add("largest", &Room::largest, "Largest value that is legal and fits; null: none.")
+        .add("peak_bytes", &Room::peak, "Peak memory with the largest value.")
+        .add("bound", &Room::bound, "What limits growth: memory, a rule, or the search.")
         .add("rule", [](const Room& room) { return if_any(room.rule); })
-        .add("why", &Room::why, "What comes after it.");
+        .add("why", &Room::why, "Why it cannot grow further.");
 
 struct FitShown {
   const FitReport& report;
@@ -178,11 +179,11 @@ const ValueTable<FitShown>& memory_values() {
       ValueTable<FitShown>{}
           .add("capacity_bytes", of_memory(&M::capacity), "Nominal memory of a GPU.")
           .add("usable_bytes", of_memory(&M::usable), "What the driver offers to one process.")
-          .add("peak_bytes", of_memory(&M::peak), "Device memory of the heaviest stage.")
+          .add("peak_bytes", of_memory(&M::peak), "Device memory of the stage that needs most.")
           .add(
               "headroom_bytes",
               [](R shown) { return shown.report.memory->usable - shown.report.memory->peak; },
-              "Below zero where it does not fit.")
+              "Usable memory minus the peak; negative where the plan does not fit.")
           .as(Measure::count)
           .add("band.low_bytes", band(&B::low))
           .add("band.high_bytes", band(&B::high))
@@ -201,7 +202,7 @@ const ValueTable<FitShown>& memory_values() {
               [](R shown) {
                 return shown.report.memory->replica ? std::optional(0) : std::nullopt;
               },
-              "Of one process for all GPUs alone.")
+              "Rank with most memory, only where one process drives all GPUs.")
           .left_out()
           .add("other_ranks_peak_bytes",
                [](R shown) {
@@ -217,18 +218,18 @@ const ValueTable<FitShown>& memory_values() {
                                                      *shown.view.rank, *shown.report.memory))
                                        : std::nullopt;
               },
-              rank_values(), "That was asked about.")
+              rank_values(), "The rank that was asked about.")
           .left_out()
           .add("stages", stages_of, stage_values)
           .add(
               "changes", [](R shown) { return shown.report.changes; }, change_values,
-              "That make it fit, fastest first.")
+              "Changes that make the plan fit, fastest first.")
           .add(
               "tried", [](R shown) { return shown.report.tried; }, tried_values,
-              "What people try on a host or less, one at a time.")
+              "Usual changes on one host or less, one at a time.")
           .add(
               "room", [](R shown) { return shown.report.room; }, room_values,
-              "How far it can grow.");
+              "How far micro-batch, sequence and layers can grow.");
   return table;
 }
 
@@ -241,7 +242,7 @@ ValueTable<FitShown> make_fit_table() {
           "reasons", [](R shown) { return shown.report.reasons; }, reason_values())
       .add(
           "not_modelled", [](R shown) { return shown.report.not_forecast; }, reason_values(),
-          "Why foretrain simulate refuses a legal plan all the same.");
+          "Why a legal plan has no step time.");
   for (const ValueRow& row : memory_values().rows().rows)
     table
         .add_from(memory_values().rows(), row.path,

@@ -16,31 +16,30 @@ const ValueTable<RunSplit> split_values = [] {
 
 const ValueTable<RunSpread> spread_values =
     ValueTable<RunSpread>{}
-        .add("trials", &RunSpread::trials, "Simulated runs.")
-        .add("mean_s", &RunSpread::mean, "Duration, mean of the runs.")
-        .add("p10_s", &RunSpread::p10, "Duration, tenth percentile.")
-        .add("p50_s", &RunSpread::p50, "Duration, median.")
-        .add("p90_s", &RunSpread::p90, "Duration, ninetieth percentile.")
-        .add("goodput_p10", &RunSpread::goodput_p10, "Goodput, tenth percentile.")
+        .add("trials", &RunSpread::trials, "Number of simulated runs.")
+        .add("mean_s", &RunSpread::mean, "Mean duration.")
+        .add("p10_s", &RunSpread::p10, "10th percentile of the duration.")
+        .add("p50_s", &RunSpread::p50, "Median duration.")
+        .add("p90_s", &RunSpread::p90, "90th percentile of the duration.")
+        .add("goodput_p10", &RunSpread::goodput_p10, "10th percentile of goodput.")
         .as(Measure::share)
-        .add("goodput_p90", &RunSpread::goodput_p90, "Goodput, ninetieth percentile.")
+        .add("goodput_p90", &RunSpread::goodput_p90, "90th percentile of goodput.")
         .as(Measure::share)
-        .add("interruptions", &RunSpread::interruptions, "Interruptions of a run, mean.")
-        .add("checkpoints", &RunSpread::checkpoints, "Checkpoints of a run, mean.")
+        .add("interruptions", &RunSpread::interruptions, "Mean number of interruptions of a run.")
+        .add("checkpoints", &RunSpread::checkpoints, "Mean number of checkpoints of a run.")
         .add("meets_deadline", &RunSpread::meets_deadline,
              "Share of the runs that meet the deadline.")
         .as(Measure::share)
-        .add("split", &RunSpread::split, split_values,
-             "Parts of a run, mean; they sum to its duration.");
+        .add("split", &RunSpread::split, split_values, "Mean time by part; sums to the duration.");
 
 const ValueTable<RunStop> stop_values =
     ValueTable<RunStop>{}
-        .add("kind", &RunStop::kind, "What began it.")
+        .add("kind", &RunStop::kind, "What the stop began with.")
         .add("from_s", &RunStop::from)
         .add("to_s", &RunStop::to)
-        .add("lost_s", &RunStop::lost, "Steps that are done again, as time at full speed.")
+        .add("lost_s", &RunStop::lost, "Lost work, as time at full speed.")
         .add("interruptions", &RunStop::interruptions,
-             "That struck, those during recovery included.");
+             "Interruptions, those during recovery included.");
 
 const ValueTable<SlowSpell> slow_values =
     ValueTable<SlowSpell>{}.add("from_s", &SlowSpell::from).add("to_s", &SlowSpell::to);
@@ -49,9 +48,9 @@ const ValueTable<RunTrial> life_values =
     ValueTable<RunTrial>{}
         .add("duration_s", [](const RunTrial& life) { return life.split.total(); })
         .add("checkpoints", &RunTrial::checkpoints)
-        .add("split", &RunTrial::split, split_values, "Parts of the run; they sum to its duration.")
+        .add("split", &RunTrial::split, split_values, "Time by part; sums to the duration.")
         .add("stops", &RunTrial::stops, stop_values, "Times without steps.")
-        .add("slow", &RunTrial::slow, slow_values, "Times with a slow member.");
+        .add("slow", &RunTrial::slow, slow_values, "Times with a straggler.");
 
 /// What was simulated; null where nothing was.
 template <class Part>
@@ -87,7 +86,7 @@ ValueTable<GoodputStudy> make_goodput_table() {
           [](const R& study) { return study.model && study.steady ? &*study.steady : nullptr; },
           spread_values, "Simulated runs with the step time as forecast.")
       .add("intervals", &R::intervals, interval_values(), "Other times between checkpoints.")
-      .add("states", &R::states, state_values(), "Steps with parts of the machine out, as played.")
+      .add("states", &R::states, state_values(), "Step times with failed parts, as simulated.")
       .add("life", if_simulated(&R::life), life_values, "One simulated run.")
       .add_from(forecast, "warnings", prediction);
 }
@@ -107,9 +106,10 @@ const ValueTable<IntervalRow>& interval_values() {
           .shown("checkpoint every")
           .add("every_s", &R::every, "Training time between two checkpoints.")
           .shown("", Measure::duration)
-          .add("goodput", &R::closed_form, "In closed form.")
+          .add("goodput", &R::closed_form, "Goodput in closed form.")
           .shown("goodput", Measure::share)
-          .add("goodput_simulated", &R::simulated, "Mean of simulated runs, step time as forecast.")
+          .add("goodput_simulated", &R::simulated,
+               "Mean goodput of simulated runs with the step time as forecast.")
           .shown("simulated", Measure::share);
   return table;
 }
@@ -120,10 +120,10 @@ const ValueTable<DegradedState>& state_values() {
       ValueTable<R>{}
           .add("name", &R::name)
           .shown("state")
-          .add("out", &R::out, "Parts that are out.")
+          .add("out", &R::out, "Number of failed parts.")
           .add("step_s", &R::step, "Step time in this state.")
           .shown("step")
-          .add("pace", &R::pace, "Step time of the whole machine over this one.")
+          .add("pace", &R::pace, "Step time with all parts over step time in this state.")
           .shown("pace", Measure::share);
   return table;
 }

@@ -136,22 +136,18 @@ struct SvgOf {
   }
 };
 
-/// Boxes of one look, one after the other and without tips: where they are many, one element.
-class BoxRun {
+/// Boxes or lines of one look, one after the other and without tips: where they are many, one
+/// element.
+class ShapeRun {
  public:
-  /// Whether it takes the box; else it has ended.
+  /// Whether it takes the item; else it has ended.
   bool takes(const SceneItem& item, const SvgOf& svg) {
-    const auto* box = std::get_if<SceneBox>(&item);
-    if (box == nullptr || box->ink || box->radius > 0.0 || svg.tips.has(box->area.centre()))
-      return false;
-    const std::string look = svg.looks.painted("fill", box->fill);
-    if (count_ > 0 && look != look_) return false;
-    look_ = look;
+    const Shape shape = shape_of_item(item, svg);
+    if (shape.path.empty() || (count_ > 0 && shape.look != look_)) return false;
+    look_ = shape.look;
     ++count_;
-    each_ += svg(*box);
-    const SceneArea& area = box->area;
-    path_ += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", area.left, area.top, area.width,
-                         area.height, area.width);
+    each_ += std::visit(svg, item);
+    path_ += shape.path;
     return true;
   }
   /// What was taken since the last end.
@@ -163,6 +159,28 @@ class BoxRun {
   }
 
  private:
+  struct Shape {
+    std::string look;
+    std::string path;  ///< empty: it stands alone
+  };
+
+  static Shape shape_of_item(const SceneItem& item, const SvgOf& svg) {
+    if (const auto* box = std::get_if<SceneBox>(&item)) {
+      const SceneArea& area = box->area;
+      if (box->ink || box->radius > 0.0 || svg.tips.has(area.centre())) return {};
+      return {svg.looks.painted("fill", box->fill),
+              fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", area.left, area.top, area.width,
+                          area.height, area.width)};
+    }
+    const auto* line = std::get_if<ScenePath>(&item);
+    if (line == nullptr || line->fill || !line->ink || line->dashed) return {};
+    Shape shape{" fill=\"none\"" + svg.looks.stroked(*line->ink, line->width, false), ""};
+    for (const ScenePoint& point : line->points)
+      shape.path +=
+          fmt::format("{}{:.1f} {:.1f}", shape.path.empty() ? "M" : "L", point.x, point.y);
+    return shape;
+  }
+
   int count_ = 0;
   std::string look_;
   std::string each_;
@@ -175,11 +193,11 @@ std::string scene_elements(const Scene& scene, const ColourName& name) {
   std::string svg;
   Tips tips(scene.marks);
   const SvgOf item_svg{{name}, tips};
-  BoxRun boxes;
+  ShapeRun shapes;
   std::string shared;  // of the dots in the group that is open
   for (const SceneItem& item : scene.items) {
-    if (shared.empty() && boxes.takes(item, item_svg)) continue;
-    svg += boxes.ended();
+    if (shared.empty() && shapes.takes(item, item_svg)) continue;
+    svg += shapes.ended();
     const auto* dot = std::get_if<SceneDot>(&item);
     const std::string own = dot != nullptr ? item_svg.looks.of(*dot) : std::string{};
     if (own != shared) {
@@ -187,9 +205,9 @@ std::string scene_elements(const Scene& scene, const ColourName& name) {
       svg += own.empty() ? "" : "<g" + own + ">\n";
       shared = own;
     }
-    if (!boxes.takes(item, item_svg)) svg += std::visit(item_svg, item);
+    if (!shapes.takes(item, item_svg)) svg += std::visit(item_svg, item);
   }
-  svg += boxes.ended() + (shared.empty() ? "" : "</g>\n");
+  svg += shapes.ended() + (shared.empty() ? "" : "</g>\n");
   return svg + tips.rest(scene.marks);
 }
 

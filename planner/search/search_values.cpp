@@ -29,10 +29,10 @@ ValueTable<ForecastPlan> make_plan_values() {
       .add("expert", parallel(&Parallel::expert))
       .add("expert_tensor", [](R plan) { return job_of(plan).parallel.expert_tensor_size(); })
       .add("data", parallel(&Parallel::data))
-      .add("zero", parallel(&Parallel::zero), "Stage of ZeRO.")
+      .add("zero", parallel(&Parallel::zero), "ZeRO stage.")
       .add("recompute", &ForecastPlan::recompute)
       .add("offload", [](R plan) { return job_of(plan).memory.offload; })
-      .add("set", &ForecastPlan::settings, "Options of foretrain simulate that make this plan.")
+      .add("set", &ForecastPlan::settings, "Settings of the plan, as for --set.")
       .add("engine", [](R plan) { return plan.report.prediction.engine; })
       .add("step_s",
            [](R plan) {
@@ -45,7 +45,7 @@ ValueTable<ForecastPlan> make_plan_values() {
             const Seconds step = plan.scored.step;
             return step > Seconds{} ? std::optional(step) : std::nullopt;
           },
-          "Null: too heavy to be timed.")
+          "Step time by closed form; null: too large to be timed.")
       .add("mfu",
            [](R plan) {
              const auto& efficiency = plan.report.prediction.efficiency;
@@ -82,18 +82,19 @@ const ValueTable<NearestShown> nearest_values =
                   [](const NearestShown& shown) -> const ForecastPlan& { return shown.plan; })
         .add(
             "limit", [](const NearestShown& shown) { return shown.excess.rule; },
-            "What it is beyond.")
+            "The limit that is exceeded most.")
         .add(
             "over_limit",
             [](const NearestShown& shown) { return std::optional(shown.excess.ratio); },
-            "By which factor.")
+            "Factor by which the limit is exceeded.")
         .add("missing", [](const NearestShown& shown) { return shown.excess.message; });
 
 const ValueTable<SearchLimits> limit_values =
     ValueTable<SearchLimits>{}
-        .add("memory_share", &SearchLimits::memory_share, "Of the usable memory.")
+        .add("memory_share", &SearchLimits::memory_share,
+             "Share of usable memory that a plan may use.")
         .add("memory_band", &SearchLimits::default_room,
-             "The upper end of the memory band must fit, too.")
+             "True: the upper end of the memory band must fit.")
         .add("headroom_bytes",
              [](const SearchLimits& limits) { return limits.headroom.value_or(Bytes{}); })
         .add("step_s", &SearchLimits::max_step)
@@ -113,7 +114,7 @@ const ValueTable<PlanReport> standing_values =
              [](const PlanReport& report) { return report.standing->report.prediction.feasible(); })
         .add(
             "rank", [](const PlanReport& report) { return report.standing->rank; },
-            "Among the feasible plans by closed form; null: it cannot run, or is beyond a limit.")
+            "Rank among feasible plans by closed form; null: it cannot run, or exceeds a limit.")
         .add("step_s",
              [](const PlanReport& report) {
                const auto& step = report.standing->report.prediction.step;
@@ -130,7 +131,7 @@ const ValueTable<PlanReport> standing_values =
             [](const PlanReport& report) {
               return compared(report) ? gap_of_standing(report) : std::nullopt;
             },
-            "How much more it takes than the first plan, as a share.")
+            "Step time relative to the best plan, minus 1.")
         .add(
             "conditions",
             [](const PlanReport& report) {
@@ -138,7 +139,7 @@ const ValueTable<PlanReport> standing_values =
                          ? conditions_of_gain(report.plans.front().report, report.standing->report)
                          : std::vector<std::string>{};
             },
-            "What the gain rests on.");
+            "Assumptions that the gain depends on.");
 
 std::vector<std::pair<std::string, std::int64_t>> rejected(const PlanReport& report) {
   std::vector<std::pair<std::string, std::int64_t>> counts;
@@ -155,9 +156,10 @@ ValueTable<PlanReport> make_search_table() {
   return ValueTable<PlanReport>{"plan/1", "foretrain plan --json, schema plan/1; null is unknown"}
       .add("name", [](R report) { return report.scenario.job.name; })
       .add(
-          "by", [](R report) { return report.options.by; }, "What orders the plans.")
+          "by", [](R report) { return report.options.by; }, "Criterion that orders the plans.")
       .add(
-          "axes", [](R report) { return axes_of(report.space); }, "What was tried, by key.")
+          "axes", [](R report) { return axes_of(report.space); },
+          "Values that were tried, by scenario key.")
       .add(
           "limits", [](R report) -> const SearchLimits& { return report.options.limits; },
           limit_values)
@@ -168,10 +170,10 @@ ValueTable<PlanReport> make_search_table() {
       .add("evaluated", result(&SearchResult::evaluated))
       .add("feasible", result(&SearchResult::feasible))
       .add("left_out", &PlanReport::left_out,
-           "Plans among the best by closed form that break a limit by the longest path.")
-      .add("rejected", rejected, "How many by the first rule that they break.")
-      .add("plans", &PlanReport::plans, plan_values, "The best first.")
-      .add("pareto", &PlanReport::pareto, plan_values, "No other is better in cost and time.")
+           "Plans among the best by closed form that break a limit on the critical path.")
+      .add("rejected", rejected, "Rejected combinations by the first rule that they break.")
+      .add("plans", &PlanReport::plans, plan_values, "Plans, best first.")
+      .add("pareto", &PlanReport::pareto, plan_values, "Pareto front of cost and time.")
       .add(
           "nearest",
           [](R report) {
@@ -179,7 +181,7 @@ ValueTable<PlanReport> make_search_table() {
                                         {*report.nearest, report.result.nearest->excess})
                                   : std::nullopt;
           },
-          nearest_values, "Where nothing fits: the plan that is least beyond its worst limit.")
+          nearest_values, "Where nothing fits: the plan that exceeds its worst limit least.")
       .add(
           "standing", [](R report) { return report.standing ? &report : nullptr; }, standing_values,
           "The plan that was asked about.");

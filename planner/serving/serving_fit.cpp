@@ -58,8 +58,8 @@ const ValueTable<MemoryRow> memory_values = ValueTable<MemoryRow>{}
 
 const ValueTable<ServingRoom> room_values =
     ValueTable<ServingRoom>{}
-        .add("tokens", &ServingRoom::tokens, "Of one request.")
-        .add("requests", &ServingRoom::requests, "So long, at once.");
+        .add("tokens", &ServingRoom::tokens, "Length of a request.")
+        .add("requests", &ServingRoom::requests, "Requests of that length that fit at once.");
 
 ValueTable<PoolFit> make_pool_values() {
   using R = const PoolFit&;
@@ -72,8 +72,8 @@ ValueTable<PoolFit> make_pool_values() {
       .add("need_bytes", [](R fit) { return fit.memory.need; })
       .add("usable_bytes", [](R fit) { return fit.memory.usable; })
       .add("cache_bytes_per_token", [](R fit) { return fit.pool.cache.bytes_per_token(); })
-      .add("requests", &PoolFit::requests, "Of the mean length, at once.")
-      .add("longest_tokens", &PoolFit::longest, "Of one request alone.")
+      .add("requests", &PoolFit::requests, "Requests of mean length that fit at once.")
+      .add("longest_tokens", &PoolFit::longest, "Longest request that fits alone, in tokens.")
       .add("room", &PoolFit::rooms, room_values);
 }
 
@@ -85,7 +85,7 @@ ValueTable<ServingFit> make_serving_fit_table() {
       .add("model", &ServingFit::model)
       .add("fits", [](const ServingFit& fit) { return fit.reasons.empty(); })
       .add("reasons", &ServingFit::reasons, reason_values())
-      .add("request_tokens", &ServingFit::request, "Of the mean request.")
+      .add("request_tokens", &ServingFit::request, "Tokens of the mean request.")
       .add("pools", &ServingFit::pools, pools);
 }
 

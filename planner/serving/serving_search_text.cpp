@@ -92,10 +92,10 @@ const ValueTable<PointShown> point_values =
         .add("keeps_goals", [](const PointShown& shown) { return shown.point.keeps_goals; })
         .add(
             "whole_load", [](const PointShown& shown) { return shown.point.whole; },
-            "Judged under the whole load, not a part of it.")
+            "True: simulated with the whole load, not a part of it.")
         .add(
             "on_front", [](const PointShown& shown) { return shown.point.on_front; },
-            "No other is better in latency and throughput.")
+            "True: on the Pareto front of latency and throughput.")
         .add(
             "serve", [](const PointShown& shown) { return shown.point.plan.layout; },
             layout_values())
@@ -113,8 +113,8 @@ const ValueTable<PointShown> point_values =
               return load.arrivals == ArrivalKind::closed ? std::optional(load.concurrency)
                                                           : std::nullopt;
             },
-            "Users at once, who wait for their answers.")
-        .add("goals", reached, "What each goal is about, at its percentile.")
+            "Concurrent users who wait for their answers.")
+        .add("goals", reached, "Latencies that the goals limit, at their percentile.")
         .add("ttft_s.mean", [](const PointShown& shown) { return shown.point.summary.ttft.mean; })
         .add("ttft_s.p90", [](const PointShown& shown) { return shown.point.summary.ttft.p90; })
         .add("tpot_s.mean", [](const PointShown& shown) { return shown.point.summary.tpot.mean; })
@@ -130,7 +130,7 @@ const ValueTable<PointShown> point_values =
         .add(
             "overrides",
             [](const PointShown& shown) { return overrides_of(shown.point, shown.plan); },
-            "Options of foretrain serve that make this deployment.");
+            "Settings of the deployment, as for --set.");
 
 const ValueTable<RefusedLayout> refused_values =
     ValueTable<RefusedLayout>{}
@@ -169,13 +169,13 @@ ValueTable<SearchShown> make_serving_search_table() {
             return shown.question == "fewest" && found ? std::optional(points.front().gpus)
                                                        : std::nullopt;
           },
-          "Null: none that was looked for keeps the goals.")
+          "Fewest GPUs that keep the goals; null: none was found.")
       .add(
           "fewest_gpus_fast", [](R shown) { return shown.search.fewest_fast; },
-          "At the fast end of the band.")
+          "Fewest GPUs at the fast end of the band.")
       .add(
           "fewest_gpus_slow", [](R shown) { return shown.search.fewest_slow; },
-          "At the slow end of the band.")
+          "Fewest GPUs at the slow end of the band.")
       .add(
           "stopped", [](R shown) { return shown.search.stopped; },
           "Interrupted: not all layouts were looked at.")

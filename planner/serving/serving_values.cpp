@@ -63,25 +63,26 @@ const ValueTable<PoolShown> pool_values = [] {
   };
   using R = const ReadyPool&;
   add(
-      "sequences", [](R pool) { return pool.scheduler.sequences; }, "Most requests of a step.");
+      "sequences", [](R pool) { return pool.scheduler.sequences; }, "Most requests in one step.");
   add(
-      "token_budget", [](R pool) { return pool.scheduler.token_budget; }, "Most tokens of a step.");
+      "token_budget", [](R pool) { return pool.scheduler.token_budget; },
+      "Most tokens in one step.");
   add(
       "mixed_steps", [](R pool) { return pool.scheduler.chunked_prefill; },
-      "Prompts and answers share steps.");
+      "True: chunked prefill shares steps with decoding.");
   add(
       "cache.block_tokens", [](R pool) { return pool.scheduler.block_tokens; },
-      "Tokens of a block.");
-  add("cache.blocks", &ReadyPool::blocks, "Blocks of a replica.");
+      "Tokens in a KV cache block.");
+  add("cache.blocks", &ReadyPool::blocks, "KV cache blocks of a replica.");
   add(
       "cache.bytes_per_token_per_gpu", [](R pool) { return pool.cache.bytes_per_token(); },
-      "Cache that a token takes.");
+      "KV cache of one token on one GPU.");
   add(
       "cache.available_bytes_per_gpu", [](R pool) { return pool.cache.available; },
-      "Memory that is left for the cache.");
+      "Memory left for the KV cache.");
   add(
       "cache.weight_bytes_per_gpu", [](R pool) { return pool.cache.weights; },
-      "Memory of the weights.");
+      "Memory of the weights on one GPU.");
   return rows;
 }();
 
@@ -99,12 +100,12 @@ const ValueTable<GoalShown> goal_values =
         .add("low_s", [](const GoalShown& shown) { return shown.goal.band.low; })
         .add(
             "high_s", [](const GoalShown& shown) { return std::optional(shown.goal.band.high); },
-            "Null: no bound, the queue grows without end.")
+            "90th percentile; null: no bound, the queue grows without end.")
         .add("kept", [](const GoalShown& shown) { return shown.goal.kept(); });
 
 const ValueTable<StepTime> step_values =
     ValueTable<StepTime>{}
-        .add("total", &StepTime::total, "In seconds, as its parts.")
+        .add("total", &StepTime::total, "Step time in seconds, the sum of the parts.")
         .add("attention_projections", &StepTime::attention_projections)
         .add("attention", &StepTime::attention)
         .add("mlp", &StepTime::mlp)
@@ -156,7 +157,7 @@ const ValueTable<StudyFigure> range_values =
         .add("low", [](const StudyFigure& figure) { return std::optional(figure.band->low); })
         .add(
             "high", [](const StudyFigure& figure) { return std::optional(figure.band->high); },
-            "Null: no bound, the queue grows without end.");
+            "90th percentile; null: no bound, the queue grows without end.");
 
 std::vector<StudyFigure> banded_figures(const ServingReport& report) {
   if (!counted(report)) return {};
@@ -207,7 +208,8 @@ ValueTable<ServingReport> make_serving_table() {
           [](R report) {
             return PoolShown{report.ready.serve, runs(report)};
           },
-          pool_values, "Replicas that answer; of a deployment that cannot run the layout alone.")
+          pool_values,
+          "Replicas that decode, or all; only the layout where the deployment cannot run.")
       .add(
           "prefill",
           [](R report) {
@@ -235,7 +237,7 @@ ValueTable<ServingReport> make_serving_table() {
           "decode_step", [](R report) { return runs(report) ? &report.decode : nullptr; },
           example_values, "A step with the mean number of sequences.")
       .add_from(figures, "prompt_s", if_counted)
-      .add("band", bands_of, band_values(), "What is measured over what is forecast.")
+      .add("band", bands_of, band_values(), "Bands as measured over forecast.")
       .add("ranges", banded_figures, range_values,
            "10th to 90th percentile of every number that has them.")
       .add(

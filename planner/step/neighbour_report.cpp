@@ -57,7 +57,7 @@ const ValueTable<JobShown>& beside_values() {
 const ValueTable<SharedCable> cable_values =
     ValueTable<SharedCable>{}
         .add("name", &SharedCable::name)
-        .add("use", &SharedCable::use, "Share of its rate, each job over its own step alone.");
+        .add("use", &SharedCable::use, "Utilisation of the link by each job alone.");
 
 const ValueTable<NeighbourReport> neighbour_table =
     ValueTable<NeighbourReport>{"neighbour/1",

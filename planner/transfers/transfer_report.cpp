@@ -70,9 +70,10 @@ const ValueTable<TransferRow> row_values =
         .shown("transfer")
         .add("bytes", &TransferRow::bytes)
         .shown("bytes")
-        .add("alone_s", &TransferRow::alone, "Its price.")
+        .add("alone_s", &TransferRow::alone, "Duration alone on the fabric.")
         .shown("alone")
-        .add("played_s", &TransferRow::played, "Beside the others, on the fabric.")
+        .add("played_s", &TransferRow::played,
+             "Duration on the fabric, with all other transfers at once.")
         .shown("on the fabric");
 
 const ValueTable<TransferReport>& transfer_table() {
@@ -86,13 +87,15 @@ const ValueTable<TransferReport>& transfer_table() {
       ValueTable<R>{"transfers/1", "foretrain simulate --transfers --json, schema transfers/1"}
           .add("name", &R::name)
           .add("what", &R::what)
-          .add("reasons", &R::reasons, reason_values(), "Then nothing else is known.")
-          .add("start_s", &R::start, "Before the first byte, beside every row.")
-          .add("alone_s", if_played(&R::alone), "Until the last is filled, as priced.")
-          .add("played_s", if_played(&R::played), "The same on the fabric.")
+          .add("reasons", &R::reasons, reason_values(),
+               "Why the transfers cannot be simulated; then nothing else is known.")
+          .add("start_s", &R::start, "Latency before the first byte, on top of every transfer.")
+          .add("alone_s", if_played(&R::alone),
+               "Until the last transfer ends, each alone on the fabric.")
+          .add("played_s", if_played(&R::played), "Until the last transfer ends, on the fabric.")
           .add("fullest_link.name", &R::fullest)
           .add("fullest_link.share", &R::fullest_share)
-          .add("step_s", &R::step, "Of post-training, with weights as played.")
+          .add("step_s", &R::step, "Step of post-training with weight transfers as simulated.")
           .add("step_alone_s", &R::step_alone)
           .add("transfers", &R::rows, row_values);
   return table;

@@ -88,7 +88,7 @@ class ExploreTest : public QObject {
     QCOMPARE(label("name: a\n", "name: a # x\n"), QStringLiteral("text only"));
     QCOMPARE(label("name: a\nsite: b\n", "name: a\n"), QStringLiteral("no site"));
     QCOMPARE(label("name: a\n", "name: a\nsite: b\n"), QStringLiteral("site b"));
-    QCOMPARE(label("name: a\n", "name: a\nparallel:\n  overlap: {tensor: true}\n"),
+    QCOMPARE(label("name: a\n", "name: a\ncommunication:\n  overlap: {tensor: true}\n"),
              QStringLiteral("overlap tensor true"));
   }
 
