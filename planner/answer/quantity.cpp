@@ -183,10 +183,10 @@ std::optional<double> QuantityAt::number(const Prediction& prediction) const {
 }
 
 Quantities::Quantities(std::span<const StepPart> parts) {
-  using namespace internal;
   for (auto& group :
-       {head_quantities(), memory_quantities(), step_quantities(parts), efficiency_quantities(),
-        run_quantities(), cost_quantities(), power_quantities(), tail_quantities()})
+       {head_quantities(), internal::memory_quantities(), internal::step_quantities(parts),
+        internal::efficiency_quantities(), internal::run_quantities(), internal::cost_quantities(),
+        internal::power_quantities(), tail_quantities()})
     table_.rows.insert(table_.rows.end(), group.begin(), group.end());
   table_.lists = lists();
   table_.groups = groups();

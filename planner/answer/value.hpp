@@ -98,7 +98,6 @@ concept Map = requires {
 /// Numbers that are not finite are unknown.
 template <class T>
 [[nodiscard]] Value value_of(const T& from) {
-  using namespace internal;
   if constexpr (std::is_same_v<T, Value>) {
     return from;
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -106,15 +105,15 @@ template <class T>
   } else if constexpr (std::is_arithmetic_v<T>) {
     const auto number = static_cast<double>(from);
     return std::isfinite(number) ? Value{number} : Value{};
-  } else if constexpr (Strong<T>) {
+  } else if constexpr (internal::Strong<T>) {
     return value_of(from.value());
-  } else if constexpr (Named<T>) {
+  } else if constexpr (internal::Named<T>) {
     return Value{std::string(name_of(from))};
-  } else if constexpr (IsOptional<T>::value) {
+  } else if constexpr (internal::IsOptional<T>::value) {
     return from ? value_of(*from) : Value{};
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     return Value{std::string(std::string_view(from))};
-  } else if constexpr (Map<T>) {
+  } else if constexpr (internal::Map<T>) {
     std::vector<ValueMember> members;
     for (const auto& [key, value] : from) members.push_back({std::string(key), value_of(value)});
     return Value{std::move(members)};
@@ -150,7 +149,6 @@ requires(!Map<T> && !std::is_convertible_v<T, std::string_view> &&
 
 template <class T>
 [[nodiscard]] constexpr ValueShape::Kind kind_of() {
-  using namespace internal;
   using enum ValueShape::Kind;
   if constexpr (std::is_same_v<T, Value>) {
     return any;
@@ -158,45 +156,44 @@ template <class T>
     return flag;
   } else if constexpr (std::is_integral_v<T>) {
     return whole;
-  } else if constexpr (std::is_floating_point_v<T> || Strong<T>) {
+  } else if constexpr (std::is_floating_point_v<T> || internal::Strong<T>) {
     return number;
-  } else if constexpr (IsOptional<T>::value) {
+  } else if constexpr (internal::IsOptional<T>::value) {
     return kind_of<typename T::value_type>();
-  } else if constexpr (std::is_void_v<typename Element<T>::type>) {
+  } else if constexpr (std::is_void_v<typename internal::Element<T>::type>) {
     return text;
   } else {
-    return kind_of<typename Element<T>::type>();
+    return kind_of<typename internal::Element<T>::type>();
   }
 }
 
 template <class T>
 [[nodiscard]] ValueShape shape_of() {
-  using namespace internal;
-  if constexpr (IsOptional<T>::value) {
+  if constexpr (internal::IsOptional<T>::value) {
     ValueShape shape = shape_of<typename T::value_type>();
     ++shape.optionals;
     return shape;
-  } else if constexpr (Named<T>) {
+  } else if constexpr (internal::Named<T>) {
     return {ValueShape::Kind::text, 0, false, false, nullptr, all_names<T>()};
-  } else if constexpr (std::is_same_v<T, Value> || std::is_void_v<typename Element<T>::type>) {
+  } else if constexpr (std::is_same_v<T, Value> ||
+                       std::is_void_v<typename internal::Element<T>::type>) {
     return {kind_of<T>()};
   } else {
-    ValueShape shape = shape_of<typename Element<T>::type>();
-    (Map<T> ? shape.map : shape.list) = true;
+    ValueShape shape = shape_of<typename internal::Element<T>::type>();
+    (internal::Map<T> ? shape.map : shape.list) = true;
     return shape;
   }
 }
 
 template <class T>
 [[nodiscard]] constexpr Measure measure_of_type() {
-  using namespace internal;
   if constexpr (std::is_same_v<T, Seconds>) {
     return Measure::seconds;
   } else if constexpr (std::is_same_v<T, Bytes>) {
     return Measure::bytes;
   } else if constexpr (std::is_same_v<T, Dollars>) {
     return Measure::dollars;
-  } else if constexpr (IsOptional<T>::value) {
+  } else if constexpr (internal::IsOptional<T>::value) {
     return measure_of_type<typename T::value_type>();
   } else {
     const ValueShape::Kind kind = kind_of<T>();

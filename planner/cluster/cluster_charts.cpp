@@ -270,7 +270,13 @@ AnswerSection schedule_section(const ClusterFile& file,
 }  // namespace internal
 
 Scene cluster_chart(const ClusterFile& file, const QueueSummary& summary, const SceneSpace& space) {
-  using namespace internal;
+  using internal::add_days;
+  using internal::add_filled;
+  using internal::add_frame;
+  using internal::ClusterWindow;
+  using internal::TimePlot;
+  using internal::values_of;
+  using Across = Scene::Across;
   Scene scene{space};
   // On a page its section says this.
   const bool alone = !space.subject.empty();
