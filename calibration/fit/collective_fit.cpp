@@ -339,7 +339,7 @@ void judge_sweep(LeftOutSweep parts, const std::string& pool, const RunCatalog& 
 }  // namespace
 
 std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
-                                              const RunCatalog& catalog, int every) {
+                                              const RunCatalog& catalog) {
   const std::vector<SweepFact> facts = facts_of(records, catalog);
   std::map<std::string, std::set<std::string>> pools;
   for (const SweepFact& fact : facts) pools[pool_of(fact, catalog)].insert(fact.sweep);
@@ -347,10 +347,8 @@ std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& re
   std::vector<LeftOutPoint> points;
   for (const auto& [pool, sweeps] : pools) {
     if (pool.empty() || sweeps.size() < 2) continue;  // of devices that no fit has
-    int before = 0;
     for (const std::string& sweep : sweeps)
-      if (before++ % every == 0)
-        judge_sweep(left_out_of(facts, pool, sweep, catalog), pool, whole, points);
+      judge_sweep(left_out_of(facts, pool, sweep, catalog), pool, whole, points);
   }
   return points;
 }

@@ -45,9 +45,7 @@ struct LeftOutPoint {
 };
 
 /// Refits without each sweep that shares its scale-up links or fabric with others.
-/// @param every asks about one in so many of these, at least one of all that share
 [[nodiscard]] std::vector<LeftOutPoint> leave_one_sweep_out(const std::vector<SweepRecord>& records,
-                                                            const RunCatalog& catalog,
-                                                            int every = 1);
+                                                            const RunCatalog& catalog);
 
 }  // namespace foretrain

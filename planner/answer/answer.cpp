@@ -8,9 +8,6 @@
 
 namespace foretrain {
 
-AnswerCell::AnswerCell(Measure measure, Value number, Tone look)
-    : text{quantity_text(measure, number)}, value{std::move(number)}, tone{look} {}
-
 AnswerTable answer_table(const ValueRows& rows, const std::vector<const void*>& objects) {
   AnswerTable table;
   for (const ValueRow& row : rows.rows)
@@ -20,7 +17,7 @@ AnswerTable answer_table(const ValueRows& rows, const std::vector<const void*>& 
   for (const void* object : objects) {
     std::vector<AnswerCell> cells;
     for (const ValueRow& row : rows.rows)
-      if (row.in_tables) cells.emplace_back(row.measure, row.get(object));
+      if (row.in_tables) cells.emplace_back(quantity_text(row.measure, row.get(object)));
     table.add(std::move(cells));
   }
   return table;

@@ -40,10 +40,8 @@ struct AnswerStack {
   int columns = 44;  ///< on a terminal
 };
 
-/// A value with what it measures, or words, or something drawn.
 struct AnswerCell {
-  std::string text;  ///< of a value as people read it
-  Value value{};     ///< nothing where the cell is words or drawn
+  std::string text;
   Tone tone = Tone::plain;
   std::optional<AnswerBar> bar{};  ///< instead of the text
   std::optional<AnswerStack> stack{};
@@ -52,7 +50,6 @@ struct AnswerCell {
   // NOLINTBEGIN(google-explicit-constructor)
   AnswerCell(std::string words, Tone look = Tone::plain) : text{std::move(words)}, tone{look} {}
   AnswerCell(const char* words) : text{words} {}
-  AnswerCell(Measure measure, Value number, Tone look = Tone::plain);
   AnswerCell(AnswerBar drawn, Tone look = Tone::plain) : tone{look}, bar{drawn} {}
   AnswerCell(AnswerStack drawn) : stack{std::move(drawn)} {}
   // NOLINTEND(google-explicit-constructor)

@@ -208,100 +208,129 @@ double idle_share(const ClusterShown& shown) {
                               host_share(&HostSeconds::down)(shown)));
 }
 
-ValueTable<ClusterShown> make_cluster_table() {
-  using R = const ClusterShown&;
-  using S = QueueSummary;
-  using H = HostSeconds;
-  const auto summary = [](auto QueueSummary::*member) {
-    return [member](R shown) { return shown.summary.*member; };
-  };
-  const auto estimate = [](QueueEstimate QueueSummary::*member) {
-    return [member](R shown) { return (shown.summary.*member).value; };
-  };
-  const auto interval = [](QueueEstimate QueueSummary::*member) {
-    return [member](R shown) { return confidence_of(shown.summary.*member); };
-  };
-  return ValueTable<ClusterShown>{"cluster/1",
-                                  "foretrain cluster --json, schema cluster/1; null is unknown"}
-      .add("name", [](R shown) { return shown.file.name; })
-      .add("cluster.host", [](R shown) { return shown.file.host.name; })
-      .add("cluster.hosts", [](R shown) { return shown.file.queue.hosts; })
-      .add("cluster.gpus", [](R shown) { return shown.file.gpus(); })
-      .add("cluster.spares", [](R shown) { return shown.file.queue.failures.spares; })
-      .add("policy.order", [](R shown) { return shown.file.queue.policy.order->name; })
-      .add("policy.backfill", [](R shown) { return shown.file.queue.policy.backfill->name; })
-      .add(
-          "policy.molding",
-          [](R shown) {
-            return has_moldable(shown.file.queue)
-                       ? std::optional(shown.file.queue.policy.molding->name)
-                       : std::nullopt;
-          },
-          "Rule for moldable jobs; null: no jobs are moldable.")
-      .add("horizon_s", [](R shown) { return shown.file.queue.horizon; })
-      .add("warm_up_s", [](R shown) { return shown.file.queue.warm_up; })
-      .add("lead_in_s", [](R shown) { return lead_in(shown.file.queue); })
-      .add("seed", [](R shown) { return shown.file.queue.seed; })
-      .add("offered_load", [](R shown) { return offered_load(shown.file.queue); })
-      .add("classes", classes_of, single_class_values)
-      .add("all", all_jobs, class_values)
-      .add("utilisation.allocated", estimate(&S::allocated))
-      .add("utilisation.productive", estimate(&S::productive))
-      .add("host_time.productive", host_share(&H::productive))
-      .add("host_time.shared_leaves", host_share(&H::sharing))
-      .add("host_time.job_overhead", host_share(&H::overhead))
-      .add("host_time.lost_work", host_share(&H::lost))
-      .add("host_time.restart", host_share(&H::restart))
-      .add("host_time.killed", host_share(&H::killed))
-      .add("host_time.down", host_share(&H::down))
-      .add("host_time.idle", idle_share)
-      .add("queue.mean_jobs", estimate(&S::waiting_jobs))
-      .add("queue.longest_jobs", summary(&S::longest_queue))
-      .add("queue.host_failures", summary(&S::failures))
-      .add("queue.interrupted_jobs", summary(&S::interrupted))
-      .add("queue.preempted_jobs", summary(&S::preempted))
-      .add("teams", teams_of, team_values())
-      .add(
-          "cost",
-          [](R shown) {
-            return shown.file.queue.burst_after
-                       ? std::optional(cluster_cost(shown.file, shown.summary))
-                       : std::nullopt;
-          },
-          cost_values(), "Cost; null without cluster.burst.")
-      .add(
-          "energy", [](R shown) { return cluster_energy(shown.file, shown.summary); },
-          energy_values, "Energy; null without cluster.power.")
-      .add("replications", summary(&S::replications))
-      .add("confidence.level", summary(&S::level))
-      .add("confidence.method", [](R) { return "Student's t over independent replications"; })
-      .add("confidence.classes", classes_of, class_interval_values)
-      .add("confidence.all", all_jobs, class_interval_values)
-      .add("confidence.utilisation.allocated", interval(&S::allocated))
-      .add("confidence.utilisation.productive", interval(&S::productive))
-      .add("confidence.mean_queue_jobs", interval(&S::waiting_jobs))
-      .add(
-          "confidence.relative_half_width",
-          [](R shown) { return std::optional(shown.summary.precision); },
-          "Widest relative half-width of a class's mean wait.")
-      .add("confidence.precise", summary(&S::precise),
-           "False: the precision asked for would take more simulated jobs than allowed.")
-      .add("stopped", summary(&S::stopped))
-      .add("simulated_jobs", summary(&S::simulated))
-      .add("over_time.step_s",
-           [](R shown) {
-             return shown.file.queue.horizon / static_cast<double>(shown.summary.bins.size());
-           })
-      .add("over_time.waiting_jobs", each_bin(&QueueBin::waiting_jobs))
-      .add("over_time.waiting_jobs_p90", summary(&S::waiting_p90))
-      .add("over_time.waiting_hosts", each_bin(&QueueBin::waiting_hosts))
-      .add("over_time.allocated_hosts", each_bin(&QueueBin::allocated))
-      .add("over_time.down_hosts", each_bin(&QueueBin::down))
-      .add("notes", [](R shown) { return shown.file.notes; });
+using Shown = const ClusterShown&;
+
+Shown itself(Shown shown) { return shown; }
+auto of_summary(auto QueueSummary::*member) {
+  return [member](Shown shown) { return shown.summary.*member; };
+}
+auto value_in(QueueEstimate QueueSummary::*member) {
+  return [member](const QueueSummary& summary) { return (summary.*member).value; };
+}
+auto confidence_in(QueueEstimate QueueSummary::*member) {
+  return [member](Shown shown) { return confidence_of(shown.summary.*member); };
 }
 
+const ValueTable<QueueSummary> utilisation_values =
+    ValueTable<QueueSummary>{}
+        .add("allocated", value_in(&QueueSummary::allocated))
+        .add("productive", value_in(&QueueSummary::productive));
+
+const ValueTable<ClusterShown> host_time_values =
+    ValueTable<ClusterShown>{}
+        .add("productive", host_share(&HostSeconds::productive))
+        .add("shared_leaves", host_share(&HostSeconds::sharing))
+        .add("job_overhead", host_share(&HostSeconds::overhead))
+        .add("lost_work", host_share(&HostSeconds::lost))
+        .add("restart", host_share(&HostSeconds::restart))
+        .add("killed", host_share(&HostSeconds::killed))
+        .add("down", host_share(&HostSeconds::down))
+        .add("idle", idle_share);
+
+const ValueTable<QueueSummary> queue_values =
+    ValueTable<QueueSummary>{}
+        .add("mean_jobs", value_in(&QueueSummary::waiting_jobs))
+        .add("longest_jobs", &QueueSummary::longest_queue)
+        .add("host_failures", &QueueSummary::failures)
+        .add("interrupted_jobs", &QueueSummary::interrupted)
+        .add("preempted_jobs", &QueueSummary::preempted);
+
+const ValueTable<ClusterShown> confidence_values =
+    ValueTable<ClusterShown>{}
+        .add("level", of_summary(&QueueSummary::level))
+        .add("method", [](Shown) { return "Student's t over independent replications"; })
+        .add("classes", classes_of, class_interval_values)
+        .add("all", all_jobs, class_interval_values)
+        .add("utilisation.allocated", confidence_in(&QueueSummary::allocated))
+        .add("utilisation.productive", confidence_in(&QueueSummary::productive))
+        .add("mean_queue_jobs", confidence_in(&QueueSummary::waiting_jobs))
+        .add(
+            "relative_half_width",
+            [](Shown shown) { return std::optional(shown.summary.precision); },
+            "Widest relative half-width of a class's mean wait.")
+        .add("precise", of_summary(&QueueSummary::precise),
+             "False: the precision asked for would take more simulated jobs than allowed.");
+
+const ValueTable<ClusterShown> over_time_values =
+    ValueTable<ClusterShown>{}
+        .add("step_s",
+             [](Shown shown) {
+               return shown.file.queue.horizon / static_cast<double>(shown.summary.bins.size());
+             })
+        .add("waiting_jobs", each_bin(&QueueBin::waiting_jobs))
+        .add("waiting_jobs_p90", of_summary(&QueueSummary::waiting_p90))
+        .add("waiting_hosts", each_bin(&QueueBin::waiting_hosts))
+        .add("allocated_hosts", each_bin(&QueueBin::allocated))
+        .add("down_hosts", each_bin(&QueueBin::down));
+
+const ValueTable<ClusterFile> cluster_values =
+    ValueTable<ClusterFile>{}
+        .add("host", [](const ClusterFile& file) { return file.host.name; })
+        .add("hosts", [](const ClusterFile& file) { return file.queue.hosts; })
+        .add("gpus", &ClusterFile::gpus)
+        .add("spares", [](const ClusterFile& file) { return file.queue.failures.spares; });
+
+const ValueTable<QueueModel> policy_values =
+    ValueTable<QueueModel>{}
+        .add("order", [](const QueueModel& queue) { return queue.policy.order->name; })
+        .add("backfill", [](const QueueModel& queue) { return queue.policy.backfill->name; })
+        .add(
+            "molding",
+            [](const QueueModel& queue) {
+              return has_moldable(queue) ? std::optional(queue.policy.molding->name) : std::nullopt;
+            },
+            "Rule for moldable jobs; null: no jobs are moldable.");
+
 const ValueTable<ClusterShown>& cluster_table() {
-  static const auto table = make_cluster_table();
+  const auto summary = [](Shown shown) -> const QueueSummary& { return shown.summary; };
+  static const auto table =
+      ValueTable<ClusterShown>{"cluster/1",
+                               "foretrain cluster --json, schema cluster/1; null is unknown"}
+          .add("name", [](Shown shown) { return shown.file.name; })
+          .add(
+              "cluster", [](Shown shown) -> const ClusterFile& { return shown.file; },
+              cluster_values)
+          .add(
+              "policy", [](Shown shown) -> const QueueModel& { return shown.file.queue; },
+              policy_values)
+          .add("horizon_s", [](Shown shown) { return shown.file.queue.horizon; })
+          .add("warm_up_s", [](Shown shown) { return shown.file.queue.warm_up; })
+          .add("lead_in_s", [](Shown shown) { return lead_in(shown.file.queue); })
+          .add("seed", [](Shown shown) { return shown.file.queue.seed; })
+          .add("offered_load", [](Shown shown) { return offered_load(shown.file.queue); })
+          .add("classes", classes_of, single_class_values)
+          .add("all", all_jobs, class_values)
+          .add("utilisation", summary, utilisation_values)
+          .add("host_time", itself, host_time_values, "Shares of the time of all hosts.")
+          .add("queue", summary, queue_values)
+          .add("teams", teams_of, team_values())
+          .add(
+              "cost",
+              [](Shown shown) {
+                return shown.file.queue.burst_after
+                           ? std::optional(cluster_cost(shown.file, shown.summary))
+                           : std::nullopt;
+              },
+              cost_values(), "Cost; null without cluster.burst.")
+          .add(
+              "energy", [](Shown shown) { return cluster_energy(shown.file, shown.summary); },
+              energy_values, "Energy; null without cluster.power.")
+          .add("replications", of_summary(&QueueSummary::replications))
+          .add("confidence", itself, confidence_values)
+          .add("stopped", of_summary(&QueueSummary::stopped))
+          .add("simulated_jobs", of_summary(&QueueSummary::simulated))
+          .add("over_time", itself, over_time_values, "Means over equal parts of the horizon.")
+          .add("notes", [](Shown shown) { return shown.file.notes; });
   return table;
 }
 

@@ -204,28 +204,25 @@ const ValueTable<FittedClass> fitted_values =
         .add("hosts_in_use.log", &FittedClass::log_hosts)
         .add("hosts_in_use.model", &FittedClass::model_hosts);
 
-ValueTable<WorkloadFit> make_workload_fit_table() {
-  using R = const WorkloadFit&;
-  return ValueTable<WorkloadFit>{"cluster-fit/1",
-                                 "foretrain cluster fit --json, schema cluster-fit/1; null is "
-                                 "unknown"}
-      .add("name", [](R fit) { return fit.request.name; })
-      .add("source", [](R fit) { return fit.request.source; })
-      .add("cluster.host", [](R fit) { return fit.request.host; })
-      .add("cluster.hosts", &WorkloadFit::hosts)
-      .add("cluster.most_in_use", &WorkloadFit::most_in_use,
-           "Most hosts in use at once; null: the log has no start times.")
-      .add("window.from_s", [](R fit) { return fit.window.from; })
-      .add("window.to_s", [](R fit) { return fit.window.to; })
-      .add("jobs", &WorkloadFit::jobs)
-      .add("left_out", &WorkloadFit::left_out, "Jobs that never ran.")
-      .add("classes", &WorkloadFit::classes, fitted_values)
-      .add("notes", &WorkloadFit::notes)
-      .add("file", workload_yaml, "The cluster file of the model.");
-}
-
 const ValueTable<WorkloadFit>& workload_fit_table() {
-  static const auto table = make_workload_fit_table();
+  using R = const WorkloadFit&;
+  static const auto table =
+      ValueTable<WorkloadFit>{"cluster-fit/1",
+                              "foretrain cluster fit --json, schema cluster-fit/1; null is "
+                              "unknown"}
+          .add("name", [](R fit) { return fit.request.name; })
+          .add("source", [](R fit) { return fit.request.source; })
+          .add("cluster.host", [](R fit) { return fit.request.host; })
+          .add("cluster.hosts", &WorkloadFit::hosts)
+          .add("cluster.most_in_use", &WorkloadFit::most_in_use,
+               "Most hosts in use at once; null: the log has no start times.")
+          .add("window.from_s", [](R fit) { return fit.window.from; })
+          .add("window.to_s", [](R fit) { return fit.window.to; })
+          .add("jobs", &WorkloadFit::jobs)
+          .add("left_out", &WorkloadFit::left_out, "Jobs that never ran.")
+          .add("classes", &WorkloadFit::classes, fitted_values)
+          .add("notes", &WorkloadFit::notes)
+          .add("file", workload_yaml, "The cluster file of the model.");
   return table;
 }
 

@@ -197,7 +197,7 @@ const ValueTable<DifferenceShown> difference_values =
         .add("scenario", [](const DifferenceShown& shown) { return shown.difference.scenario; })
         .add("followed", &DifferenceShown::followed, "True: the forecast uses the log's value.");
 
-ValueTable<DiagnosisReport> make_diagnosis_table() {
+const ValueTable<DiagnosisReport>& diagnosis_table() {
   using R = const DiagnosisReport&;
   const auto of = [](auto Diagnosis::*member) {
     return [member](R report) { return report.diagnosis.*member; };
@@ -205,39 +205,36 @@ ValueTable<DiagnosisReport> make_diagnosis_table() {
   const auto expected = [](double ExpectedRun::*bytes) {
     return [bytes](R report) { return report.diagnosis.expected.*bytes; };
   };
-  return ValueTable<DiagnosisReport>{"diagnosis/1",
-                                     "foretrain diagnose --json, schema diagnosis/1; null is "
-                                     "unknown"}
-      .add("verdict", diagnosis_verdict)
-      .add("as_forecast", [](R report) { return report.diagnosis.as_forecast(); })
-      .add("plan_from", &DiagnosisReport::plan_source)
-      .add(
-          "measured", [](R report) { return &report; }, measured_values())
-      .add("forecast.step_time_s", [](R report) { return report.diagnosis.forecast.time; })
-      .add("forecast.low_s", [](R report) { return report.diagnosis.forecast.low; })
-      .add("forecast.high_s", [](R report) { return report.diagnosis.forecast.high; })
-      .add("forecast.inside_band", of(&Diagnosis::in_band))
-      .add("forecast.allocated_bytes", expected(&ExpectedRun::allocated))
-      .add("forecast.reserved_bytes", expected(&ExpectedRun::reserved))
-      .add("forecast.usable_bytes", expected(&ExpectedRun::usable))
-      .add("sections", sections_of, section_values())
-      .add("findings", findings_shown, finding_values, "Findings, the costliest first.")
-      .add("waterfall", of(&Diagnosis::waterfall), waterfall_values, "Waterfall of one step.")
-      .add("wall_waterfall", of(&Diagnosis::wall_waterfall), waterfall_values,
-           "Waterfall of the run in wall-clock time.")
-      .add("hypotheses", of(&Diagnosis::causes), cause_values)
-      .add("explanations", likely_explanations, explanation_values,
-           "Explanations, most likely first.")
-      .add("memory_causes", of(&Diagnosis::memory_causes), memory_cause_values)
-      .add("indistinguishable", tied, "Explanations that the log cannot tell apart.")
-      .add("differences", differences_of, difference_values,
-           "Settings that differ between log and scenario.")
-      .add("would_tell_more", of(&Diagnosis::missing))
-      .add("assumptions", &DiagnosisReport::assumptions);
-}
-
-const ValueTable<DiagnosisReport>& diagnosis_table() {
-  static const auto table = make_diagnosis_table();
+  static const auto table =
+      ValueTable<DiagnosisReport>{"diagnosis/1",
+                                  "foretrain diagnose --json, schema diagnosis/1; null is "
+                                  "unknown"}
+          .add("verdict", diagnosis_verdict)
+          .add("as_forecast", [](R report) { return report.diagnosis.as_forecast(); })
+          .add("plan_from", &DiagnosisReport::plan_source)
+          .add(
+              "measured", [](R report) { return &report; }, measured_values())
+          .add("forecast.step_time_s", [](R report) { return report.diagnosis.forecast.time; })
+          .add("forecast.low_s", [](R report) { return report.diagnosis.forecast.low; })
+          .add("forecast.high_s", [](R report) { return report.diagnosis.forecast.high; })
+          .add("forecast.inside_band", of(&Diagnosis::in_band))
+          .add("forecast.allocated_bytes", expected(&ExpectedRun::allocated))
+          .add("forecast.reserved_bytes", expected(&ExpectedRun::reserved))
+          .add("forecast.usable_bytes", expected(&ExpectedRun::usable))
+          .add("sections", sections_of, section_values())
+          .add("findings", findings_shown, finding_values, "Findings, the costliest first.")
+          .add("waterfall", of(&Diagnosis::waterfall), waterfall_values, "Waterfall of one step.")
+          .add("wall_waterfall", of(&Diagnosis::wall_waterfall), waterfall_values,
+               "Waterfall of the run in wall-clock time.")
+          .add("hypotheses", of(&Diagnosis::causes), cause_values)
+          .add("explanations", likely_explanations, explanation_values,
+               "Explanations, most likely first.")
+          .add("memory_causes", of(&Diagnosis::memory_causes), memory_cause_values)
+          .add("indistinguishable", tied, "Explanations that the log cannot tell apart.")
+          .add("differences", differences_of, difference_values,
+               "Settings that differ between log and scenario.")
+          .add("would_tell_more", of(&Diagnosis::missing))
+          .add("assumptions", &DiagnosisReport::assumptions);
   return table;
 }
 

@@ -161,20 +161,28 @@ std::vector<StageShown> stages_of(const FitShown& shown) {
   return stages;
 }
 
+auto end_of(ByteRange MemoryBand::*range, Bytes ByteRange::*end) {
+  return [range, end](const MemoryBand& band) { return band.*range.*end; };
+}
+
+const ValueTable<MemoryBand> band_values =
+    ValueTable<MemoryBand>{}
+        .add("low_bytes", &MemoryBand::low)
+        .add("high_bytes", &MemoryBand::high)
+        .add("share", &MemoryBand::share)
+        .add("reserved_share", &MemoryBand::reserved_share)
+        .add("allocated_low_bytes", end_of(&MemoryBand::allocated, &ByteRange::low))
+        .add("allocated_high_bytes", end_of(&MemoryBand::allocated, &ByteRange::high))
+        .add("reserved_low_bytes", end_of(&MemoryBand::reserved, &ByteRange::low))
+        .add("reserved_high_bytes", end_of(&MemoryBand::reserved, &ByteRange::high));
+
 /// What a plan that is not legal has not, so that its JSON ends before it.
 const ValueTable<FitShown>& memory_values() {
   using R = const FitShown&;
   const auto of_memory = [](auto MemoryForecast::*member) {
     return [member](R shown) { return (*shown.report.memory).*member; };
   };
-  const auto band = [](auto MemoryBand::*member) {
-    return [member](R shown) { return shown.report.band.*member; };
-  };
-  const auto range = [](ByteRange MemoryBand::*of, Bytes ByteRange::*end) {
-    return [of, end](R shown) { return shown.report.band.*of.*end; };
-  };
   using M = MemoryForecast;
-  using B = MemoryBand;
   static const auto table =
       ValueTable<FitShown>{}
           .add("capacity_bytes", of_memory(&M::capacity), "Nominal memory of a GPU.")
@@ -185,14 +193,9 @@ const ValueTable<FitShown>& memory_values() {
               [](R shown) { return shown.report.memory->usable - shown.report.memory->peak; },
               "Usable memory minus the peak; negative where the plan does not fit.")
           .as(Measure::count)
-          .add("band.low_bytes", band(&B::low))
-          .add("band.high_bytes", band(&B::high))
-          .add("band.share", band(&B::share))
-          .add("band.reserved_share", band(&B::reserved_share))
-          .add("band.allocated_low_bytes", range(&B::allocated, &ByteRange::low))
-          .add("band.allocated_high_bytes", range(&B::allocated, &ByteRange::high))
-          .add("band.reserved_low_bytes", range(&B::reserved, &ByteRange::low))
-          .add("band.reserved_high_bytes", range(&B::reserved, &ByteRange::high))
+          .add_from(
+              band_values.rows(), "",
+              [](R shown) -> const MemoryBand& { return shown.report.band; }, "band.")
           .add("band.stack", [](R shown) { return shown.report.scenario.job.stack.name; })
           .add("peak_stage", of_memory(&M::peak_stage))
           .add("selected_stage",

@@ -58,41 +58,38 @@ auto if_simulated(Part GoodputStudy::*part) {
   return [part](const GoodputStudy& study) { return study.model ? &(study.*part) : nullptr; };
 }
 
-ValueTable<GoodputStudy> make_goodput_table() {
+const ValueTable<GoodputStudy>& goodput_table() {
   using R = GoodputStudy;
   const auto prediction = [](const R& study) -> const Prediction& {
     return study.report.prediction;
   };
   const ValueRows& forecast = quantities().table();
-  return ValueTable<R>{"goodput/1", "foretrain goodput --json, schema goodput/1; null is unknown"}
-      .add("name", [](const R& study) { return study.report.scenario.job.name; })
-      .add_from(forecast, "feasible", prediction)
-      .add("missing", &R::missing, "Keys without which goodput stays unknown.")
-      .add_from(forecast, "mfu", prediction)
-      .add_from(forecast, "run", prediction)
-      .add_from(forecast, "cost", prediction)
-      .add(
-          "not_simulated",
-          [](const R& study) {
-            const std::string why = why_not_simulated(study);
-            return why.empty() ? std::nullopt : std::optional(why);
-          },
-          "Why goodput is known in closed form, but not simulated; null where it is.")
-      .add("stopped", &R::stopped, "Interrupted: fewer simulated runs, or none.")
-      .add("simulated", if_simulated(&R::spread), spread_values,
-           "Simulated runs, each with a step time drawn from its band.")
-      .add(
-          "simulated_step_as_forecast",
-          [](const R& study) { return study.model && study.steady ? &*study.steady : nullptr; },
-          spread_values, "Simulated runs with the step time as forecast.")
-      .add("intervals", &R::intervals, interval_values(), "Other times between checkpoints.")
-      .add("states", &R::states, state_values(), "Step times with failed parts, as simulated.")
-      .add("life", if_simulated(&R::life), life_values, "One simulated run.")
-      .add_from(forecast, "warnings", prediction);
-}
-
-const ValueTable<GoodputStudy>& goodput_table() {
-  static const auto table = make_goodput_table();
+  static const auto table =
+      ValueTable<R>{"goodput/1", "foretrain goodput --json, schema goodput/1; null is unknown"}
+          .add("name", [](const R& study) { return study.report.scenario.job.name; })
+          .add_from(forecast, "feasible", prediction)
+          .add("missing", &R::missing, "Keys without which goodput stays unknown.")
+          .add_from(forecast, "mfu", prediction)
+          .add_from(forecast, "run", prediction)
+          .add_from(forecast, "cost", prediction)
+          .add(
+              "not_simulated",
+              [](const R& study) {
+                const std::string why = why_not_simulated(study);
+                return why.empty() ? std::nullopt : std::optional(why);
+              },
+              "Why goodput is known in closed form, but not simulated; null where it is.")
+          .add("stopped", &R::stopped, "Interrupted: fewer simulated runs, or none.")
+          .add("simulated", if_simulated(&R::spread), spread_values,
+               "Simulated runs, each with a step time drawn from its band.")
+          .add(
+              "simulated_step_as_forecast",
+              [](const R& study) { return study.model && study.steady ? &*study.steady : nullptr; },
+              spread_values, "Simulated runs with the step time as forecast.")
+          .add("intervals", &R::intervals, interval_values(), "Other times between checkpoints.")
+          .add("states", &R::states, state_values(), "Step times with failed parts, as simulated.")
+          .add("life", if_simulated(&R::life), life_values, "One simulated run.")
+          .add_from(forecast, "warnings", prediction);
   return table;
 }
 

@@ -148,47 +148,44 @@ std::vector<std::pair<std::string, std::int64_t>> rejected(const PlanReport& rep
   return counts;
 }
 
-ValueTable<PlanReport> make_search_table() {
+const ValueTable<PlanReport>& search_table() {
   using R = const PlanReport&;
   const auto result = [](auto SearchResult::*count) {
     return [count](R report) { return report.result.*count; };
   };
-  return ValueTable<PlanReport>{"plan/1", "foretrain plan --json, schema plan/1; null is unknown"}
-      .add("name", [](R report) { return report.scenario.job.name; })
-      .add(
-          "by", [](R report) { return report.options.by; }, "Criterion that orders the plans.")
-      .add(
-          "axes", [](R report) { return axes_of(report.space); },
-          "Values that were tried, by scenario key.")
-      .add(
-          "limits", [](R report) -> const SearchLimits& { return report.options.limits; },
-          limit_values)
-      .add("combinations", result(&SearchResult::combinations))
-      .add(
-          "complete", [](R report) { return report.result.complete(); },
-          "False: interrupted before all was tried.")
-      .add("evaluated", result(&SearchResult::evaluated))
-      .add("feasible", result(&SearchResult::feasible))
-      .add("left_out", &PlanReport::left_out,
-           "Plans among the best by closed form that break a limit on the critical path.")
-      .add("rejected", rejected, "Rejected combinations by the first rule that they break.")
-      .add("plans", &PlanReport::plans, plan_values, "Plans, best first.")
-      .add("pareto", &PlanReport::pareto, plan_values, "Pareto front of cost and time.")
-      .add(
-          "nearest",
-          [](R report) {
-            return report.nearest ? std::optional<NearestShown>(
-                                        {*report.nearest, report.result.nearest->excess})
-                                  : std::nullopt;
-          },
-          nearest_values, "Where nothing fits: the plan that exceeds its worst limit least.")
-      .add(
-          "standing", [](R report) { return report.standing ? &report : nullptr; }, standing_values,
-          "The plan that was asked about.");
-}
-
-const ValueTable<PlanReport>& search_table() {
-  static const auto table = make_search_table();
+  static const auto table =
+      ValueTable<PlanReport>{"plan/1", "foretrain plan --json, schema plan/1; null is unknown"}
+          .add("name", [](R report) { return report.scenario.job.name; })
+          .add(
+              "by", [](R report) { return report.options.by; }, "Criterion that orders the plans.")
+          .add(
+              "axes", [](R report) { return axes_of(report.space); },
+              "Values that were tried, by scenario key.")
+          .add(
+              "limits", [](R report) -> const SearchLimits& { return report.options.limits; },
+              limit_values)
+          .add("combinations", result(&SearchResult::combinations))
+          .add(
+              "complete", [](R report) { return report.result.complete(); },
+              "False: interrupted before all was tried.")
+          .add("evaluated", result(&SearchResult::evaluated))
+          .add("feasible", result(&SearchResult::feasible))
+          .add("left_out", &PlanReport::left_out,
+               "Plans among the best by closed form that break a limit on the critical path.")
+          .add("rejected", rejected, "Rejected combinations by the first rule that they break.")
+          .add("plans", &PlanReport::plans, plan_values, "Plans, best first.")
+          .add("pareto", &PlanReport::pareto, plan_values, "Pareto front of cost and time.")
+          .add(
+              "nearest",
+              [](R report) {
+                return report.nearest ? std::optional<NearestShown>(
+                                            {*report.nearest, report.result.nearest->excess})
+                                      : std::nullopt;
+              },
+              nearest_values, "Where nothing fits: the plan that exceeds its worst limit least.")
+          .add(
+              "standing", [](R report) { return report.standing ? &report : nullptr; },
+              standing_values, "The plan that was asked about.");
   return table;
 }
 

@@ -77,20 +77,17 @@ ValueTable<PoolFit> make_pool_values() {
       .add("room", &PoolFit::rooms, room_values);
 }
 
-ValueTable<ServingFit> make_serving_fit_table() {
-  static const auto pools = make_pool_values();
-  return ValueTable<ServingFit>{"serving-memory/1",
-                                "foretrain fit --json of a deployment: schema serving-memory/1"}
-      .add("name", &ServingFit::name)
-      .add("model", &ServingFit::model)
-      .add("fits", [](const ServingFit& fit) { return fit.reasons.empty(); })
-      .add("reasons", &ServingFit::reasons, reason_values())
-      .add("request_tokens", &ServingFit::request, "Tokens of the mean request.")
-      .add("pools", &ServingFit::pools, pools);
-}
-
 const ValueTable<ServingFit>& serving_fit_table() {
-  static const auto table = make_serving_fit_table();
+  static const auto pools = make_pool_values();
+  static const auto table =
+      ValueTable<ServingFit>{"serving-memory/1",
+                             "foretrain fit --json of a deployment: schema serving-memory/1"}
+          .add("name", &ServingFit::name)
+          .add("model", &ServingFit::model)
+          .add("fits", [](const ServingFit& fit) { return fit.reasons.empty(); })
+          .add("reasons", &ServingFit::reasons, reason_values())
+          .add("request_tokens", &ServingFit::request, "Tokens of the mean request.")
+          .add("pools", &ServingFit::pools, pools);
   return table;
 }
 

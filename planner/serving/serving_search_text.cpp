@@ -150,42 +150,39 @@ std::vector<PointShown> points_of(const SearchShown& shown) {
   return points;
 }
 
-ValueTable<SearchShown> make_serving_search_table() {
-  using R = const SearchShown&;
-  return ValueTable<SearchShown>{"serving-search/1",
-                                 "foretrain serve --fewest or --pareto, --json: schema "
-                                 "serving-search/1; null is unknown"}
-      .add(
-          "question", [](R shown) { return shown.question; }, "\"fewest\" or \"pareto\".")
-      .add("name", [](R shown) { return shown.search.name; })
-      .add("goals.ttft_s", [](R shown) { return shown.scenario.serving->goals.ttft; })
-      .add("goals.tpot_s", [](R shown) { return shown.scenario.serving->goals.tpot; })
-      .add("goals.percentile", [](R shown) { return shown.scenario.serving->goals.percentile; })
-      .add(
-          "fewest_gpus",
-          [](R shown) {
-            const auto& points = shown.search.points;
-            const bool found = !points.empty() && points.front().keeps_goals;
-            return shown.question == "fewest" && found ? std::optional(points.front().gpus)
-                                                       : std::nullopt;
-          },
-          "Fewest GPUs that keep the goals; null: none was found.")
-      .add(
-          "fewest_gpus_fast", [](R shown) { return shown.search.fewest_fast; },
-          "Fewest GPUs at the fast end of the band.")
-      .add(
-          "fewest_gpus_slow", [](R shown) { return shown.search.fewest_slow; },
-          "Fewest GPUs at the slow end of the band.")
-      .add(
-          "stopped", [](R shown) { return shown.search.stopped; },
-          "Interrupted: not all layouts were looked at.")
-      .add("points", points_of, point_values)
-      .add(
-          "refused", [](R shown) { return shown.search.refused; }, refused_values);
-}
-
 const ValueTable<SearchShown>& serving_search_table() {
-  static const auto table = make_serving_search_table();
+  using R = const SearchShown&;
+  static const auto table =
+      ValueTable<SearchShown>{"serving-search/1",
+                              "foretrain serve --fewest or --pareto, --json: schema "
+                              "serving-search/1; null is unknown"}
+          .add(
+              "question", [](R shown) { return shown.question; }, "\"fewest\" or \"pareto\".")
+          .add("name", [](R shown) { return shown.search.name; })
+          .add("goals.ttft_s", [](R shown) { return shown.scenario.serving->goals.ttft; })
+          .add("goals.tpot_s", [](R shown) { return shown.scenario.serving->goals.tpot; })
+          .add("goals.percentile", [](R shown) { return shown.scenario.serving->goals.percentile; })
+          .add(
+              "fewest_gpus",
+              [](R shown) {
+                const auto& points = shown.search.points;
+                const bool found = !points.empty() && points.front().keeps_goals;
+                return shown.question == "fewest" && found ? std::optional(points.front().gpus)
+                                                           : std::nullopt;
+              },
+              "Fewest GPUs that keep the goals; null: none was found.")
+          .add(
+              "fewest_gpus_fast", [](R shown) { return shown.search.fewest_fast; },
+              "Fewest GPUs at the fast end of the band.")
+          .add(
+              "fewest_gpus_slow", [](R shown) { return shown.search.fewest_slow; },
+              "Fewest GPUs at the slow end of the band.")
+          .add(
+              "stopped", [](R shown) { return shown.search.stopped; },
+              "Interrupted: not all layouts were looked at.")
+          .add("points", points_of, point_values)
+          .add(
+              "refused", [](R shown) { return shown.search.refused; }, refused_values);
   return table;
 }
 

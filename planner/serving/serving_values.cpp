@@ -187,67 +187,66 @@ const ValueTable<ServingBands>& band_values() {
   return table;
 }
 
-ValueTable<ServingReport> make_serving_table() {
+const ValueTable<ServingReport>& serving_table() {
   using R = const ServingReport&;
   const auto if_counted = [](R report) { return counted(report) ? &report : nullptr; };
   const ValueRows& figures = serving_values().rows();
-  return ValueTable<ServingReport>{"serving/1",
-                                   "foretrain serve --json, schema serving/1; null is unknown"}
-      .add("name", &ServingReport::name)
-      .add("model", &ServingReport::model)
-      .add("device", &ServingReport::device)
-      .add("engine", [](R report) { return report.ready.serve.deployment.engine.name; })
-      .add("seed", [](R report) { return report.ready.plan.seed; })
-      .add("gpus", [](R report) { return report.ready.gpus(); })
-      .add("verdict", &ServingReport::verdict)
-      .add("stopped", &ServingReport::stopped, "Interrupted: what was counted until then.")
-      .add(
-          "reasons", [](R report) { return report.ready.reasons; }, reason_values())
-      .add(
-          "serve",
-          [](R report) {
-            return PoolShown{report.ready.serve, runs(report)};
-          },
-          pool_values,
-          "Replicas that decode, or all; only the layout where the deployment cannot run.")
-      .add(
-          "prefill",
-          [](R report) {
-            return report.ready.prefill
-                       ? std::optional<PoolShown>({*report.ready.prefill, runs(report)})
-                       : std::nullopt;
-          },
-          pool_values, "Replicas for prompts alone; null: there are none.")
-      .group("results", runs)
-      .add_from(figures, "results", if_counted)
-      .add("results.overloaded", [](R report) { return report.summary.overloaded; })
-      .add("results.series", &ServingReport::sample, series_values)
-      .add(
-          "goals",
-          [](R report) {
-            std::vector<GoalShown> goals;
-            for (const GoalVerdict& goal : report.goals)
-              goals.push_back({goal, report.ready.plan.goals.percentile});
-            return goals;
-          },
-          goal_values)
-      .group("cost", [](R report) { return runs(report) && report.cost; })
-      .add_from(figures, "cost", if_counted)
-      .add(
-          "decode_step", [](R report) { return runs(report) ? &report.decode : nullptr; },
-          example_values, "A step with the mean number of sequences.")
-      .add_from(figures, "prompt_s", if_counted)
-      .add("band", bands_of, band_values(), "Bands as measured over forecast.")
-      .add("ranges", banded_figures, range_values,
-           "10th to 90th percentile of every number that has them.")
-      .add(
-          "warnings",
-          [](R report) { return runs(report) ? serving_warnings(report) : std::vector<Warning>{}; },
-          warning_values());
-}
-
-const ValueTable<ServingReport>& serving_table() {
-  static const auto table = make_serving_table();
+  static const auto table =
+      ValueTable<ServingReport>{"serving/1",
+                                "foretrain serve --json, schema serving/1; null is unknown"}
+          .add("name", &ServingReport::name)
+          .add("model", &ServingReport::model)
+          .add("device", &ServingReport::device)
+          .add("engine", [](R report) { return report.ready.serve.deployment.engine.name; })
+          .add("seed", [](R report) { return report.ready.plan.seed; })
+          .add("gpus", [](R report) { return report.ready.gpus(); })
+          .add("verdict", &ServingReport::verdict)
+          .add("stopped", &ServingReport::stopped, "Interrupted: what was counted until then.")
+          .add(
+              "reasons", [](R report) { return report.ready.reasons; }, reason_values())
+          .add(
+              "serve",
+              [](R report) {
+                return PoolShown{report.ready.serve, runs(report)};
+              },
+              pool_values,
+              "Replicas that decode, or all; only the layout where the deployment cannot run.")
+          .add(
+              "prefill",
+              [](R report) {
+                return report.ready.prefill
+                           ? std::optional<PoolShown>({*report.ready.prefill, runs(report)})
+                           : std::nullopt;
+              },
+              pool_values, "Replicas for prompts alone; null: there are none.")
+          .group("results", runs)
+          .add_from(figures, "results", if_counted)
+          .add("results.overloaded", [](R report) { return report.summary.overloaded; })
+          .add("results.series", &ServingReport::sample, series_values)
+          .add(
+              "goals",
+              [](R report) {
+                std::vector<GoalShown> goals;
+                for (const GoalVerdict& goal : report.goals)
+                  goals.push_back({goal, report.ready.plan.goals.percentile});
+                return goals;
+              },
+              goal_values)
+          .group("cost", [](R report) { return runs(report) && report.cost; })
+          .add_from(figures, "cost", if_counted)
+          .add(
+              "decode_step", [](R report) { return runs(report) ? &report.decode : nullptr; },
+              example_values, "A step with the mean number of sequences.")
+          .add_from(figures, "prompt_s", if_counted)
+          .add("band", bands_of, band_values(), "Bands as measured over forecast.")
+          .add("ranges", banded_figures, range_values,
+               "10th to 90th percentile of every number that has them.")
+          .add(
+              "warnings",
+              [](R report) {
+                return runs(report) ? serving_warnings(report) : std::vector<Warning>{};
+              },
+              warning_values());
   return table;
 }
 
