@@ -8,7 +8,7 @@
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/record_networks.hpp"
 #include "models/grid/process_grid.hpp"
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_catalog.hpp"
-#include "calibration/records/sweep_records.hpp"
 #include "models/base/quantity.hpp"
 #include "models/collectives/collective_choice.hpp"
 #include "models/inputs/cluster.hpp"

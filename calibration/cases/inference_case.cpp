@@ -11,7 +11,7 @@
 
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {

@@ -12,7 +12,7 @@
 #include "calibration/records/internal/words.hpp"
 #include "models/base/require.hpp"
 #include "models/inputs/recipe.hpp"
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "calibration/records/kernel_records.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/device.hpp"
 #include "models/kernels/kernel_cost.hpp"

@@ -13,7 +13,7 @@
 #include "calibration/cases/internal/record_parts.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "models/post_training/post_training_plan.hpp"
-#include "models/post_training/weight_sync.hpp"
+#include "models/post_training/rollout.hpp"
 #include "models/serving/serving_memory.hpp"
 
 namespace foretrain {

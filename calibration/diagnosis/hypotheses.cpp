@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes on the GPUs, on the hosts (what drives, feeds and interrupts them), and in the network
 // between hosts and what hides its traffic.
-#include <fmt/format.h>
 
+#include "calibration/diagnosis/hypotheses.hpp"
+
+#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <numeric>
 
 #include "calibration/cases/step_case.hpp"
-#include "calibration/diagnosis/hypothesis.hpp"
 #include "models/rules/plan_rules.hpp"
 
 namespace foretrain {

@@ -7,11 +7,11 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "calibration/records/run_job.hpp"
 #include "calibration/records/run_record.hpp"
 #include "calibration/training_logs/log_record.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/rules/plan_rules.hpp"
 
 namespace foretrain {

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "calibration/diagnosis/diagnose.hpp"
-#include "calibration/diagnosis/hypothesis.hpp"
+#include "calibration/diagnosis/hypotheses.hpp"
 #include "calibration/diagnosis/likelihood.hpp"
 #include "calibration/diagnosis/sign.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 
 namespace foretrain {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "calibration/diagnosis/diagnose.hpp"
-#include "calibration/diagnosis/hypothesis.hpp"
+#include "calibration/diagnosis/hypotheses.hpp"
 
 namespace foretrain {
 namespace {

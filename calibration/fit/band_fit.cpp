@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/forecast/band.hpp"
 

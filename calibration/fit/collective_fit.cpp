@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "calibration/cases/collective_case.hpp"
-#include "calibration/fit/internal/collective_slots.hpp"
+#include "calibration/fit/internal/fit_slots.hpp"
 #include "calibration/fit/internal/numeric_fit.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/record_networks.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 
 namespace foretrain {

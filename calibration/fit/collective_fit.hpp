@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/fitted_value.hpp"
+#include "calibration/fit/profile_constant.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_catalog.hpp"
-#include "calibration/records/sweep_records.hpp"
 
 namespace foretrain {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
-#include "calibration/fit/internal/kernel_slots.hpp"
+#include "calibration/fit/internal/fit_slots.hpp"
 #include "calibration/records/run_source.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "calibration/cases/kernel_case.hpp"
-#include "calibration/fit/fitted_value.hpp"
-#include "calibration/records/kernel_records.hpp"
+#include "calibration/fit/profile_constant.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_catalog.hpp"
 
 namespace foretrain {

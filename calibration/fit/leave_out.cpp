@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "calibration/fit/fold_cache.hpp"
+#include "calibration/fit/fold.hpp"
 #include "calibration/fit/internal/fit_problem.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "models/base/require.hpp"

@@ -23,7 +23,7 @@ struct FoldForecast {
 };
 
 struct LeaveOutOptions {
-  std::filesystem::path cache = {};         ///< folder of fold_cache.hpp; empty: none
+  std::filesystem::path cache = {};         ///< folder of fold.hpp; empty: none
   const std::atomic<bool>* stop = nullptr;  ///< set from outside to end early
   /// Called before a fold is fitted: its name, and how many are done of all.
   std::function<void(const Fold&, std::size_t, std::size_t)> progress = {};

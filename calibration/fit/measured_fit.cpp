@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "calibration/fit/internal/measured_parts.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/fitted_value.hpp"
+#include "calibration/fit/profile_constant.hpp"
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/records/run_catalog.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "calibration/fit/internal/measured_parts.hpp"
 #include "calibration/fit/sweep_curve.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "models/base/percentile.hpp"
 
 namespace foretrain {

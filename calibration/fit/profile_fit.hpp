@@ -6,7 +6,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
-#include "calibration/fit/fitted_value.hpp"
+#include "calibration/fit/profile_constant.hpp"
 #include "calibration/records/record_check.hpp"
 #include "calibration/records/run_catalog.hpp"
 

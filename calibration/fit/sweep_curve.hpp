@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/fitted_value.hpp"
-#include "calibration/records/sweep_records.hpp"
+#include "calibration/fit/profile_constant.hpp"
+#include "calibration/records/measured_data.hpp"
 
 namespace foretrain {
 

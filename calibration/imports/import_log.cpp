@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "calibration/imports/log_readers.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/imported_log.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "calibration/records/run_record.hpp"
 #include "scenarios/fields/field_table.hpp"
 

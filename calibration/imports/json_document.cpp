@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 
 namespace foretrain {
 namespace {

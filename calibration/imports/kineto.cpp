@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/log_readers.hpp"
+#include "calibration/imports/imported_log.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "calibration/imports/json_document.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "models/base/percentile.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/log_readers.hpp"
+#include "calibration/imports/imported_log.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "calibration/imports/internal/nccl_test_reader.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "calibration/imports/sweep_row.hpp"
 
 namespace foretrain {

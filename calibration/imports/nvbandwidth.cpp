@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/log_readers.hpp"
+#include "calibration/imports/imported_log.hpp"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/imports/imported_log.hpp"
 #include "calibration/imports/json_document.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/imports/log_readers.hpp"
+#include "calibration/imports/imported_log.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "calibration/imports/record_text.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cmath>
 
-#include "calibration/imports/log_text.hpp"
 #include "calibration/imports/sweep_row.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
@@ -102,6 +109,143 @@ std::string run_records_text(const std::vector<ImportedLog>& logs) {
           yaml_text(fmt::format("{}; median of {} ({})", run.platform, run.samples, run.how)));
     }
   return text;
+}
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// srun --label writes the task's number, a colon and a blank before every line.
+std::string_view without_label(std::string_view line) {
+  std::size_t at = 0;
+  while (at < line.size() && is_blank(line[at])) ++at;
+  const std::size_t digits = at;
+  while (at < line.size() && is_digit(line[at])) ++at;
+  if (at == digits || at + 1 >= line.size() || line[at] != ':' || line[at + 1] != ' ') return line;
+  return line.substr(at + 2);
+}
+
+}  // namespace
+
+std::vector<LogLine> log_lines(std::string_view text) {
+  std::vector<LogLine> lines;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back({number, without_label(line)});
+  }
+  return lines;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size();) {
+    while (at < text.size() && is_blank(text[at])) ++at;
+    const std::size_t begin = at;
+    while (at < text.size() && !is_blank(text[at])) ++at;
+    if (at > begin) words.push_back(text.substr(begin, at - begin));
+  }
+  return words;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  // from_chars also takes "nan" and "infinity".
+  if (text.empty() || !(is_digit(text.back()) || text.back() == '.')) return std::nullopt;
+  double number = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc() || rest != end || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+std::optional<double> whole_in(std::string_view text) {
+  constexpr double most = 9007199254740992.0;
+  if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
+  const auto number = number_in(text);
+  return number && *number <= most ? number : std::nullopt;
+}
+
+std::string date_in(std::string_view text) {
+  constexpr std::string_view form = "dddd-dd-dd";
+  if (text.size() < form.size()) return "";
+  for (std::size_t i = 0; i < form.size(); ++i)
+    if (form[i] == 'd' ? !is_digit(text[i]) : text[i] != form[i]) return "";
+  return std::string(text.substr(0, form.size()));
+}
+
+std::string date_of_seconds(double seconds) {
+  constexpr double day = 86400.0;
+  const std::chrono::sys_days date{std::chrono::days{static_cast<int>(seconds / day)}};
+  const std::chrono::year_month_day parts{date};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(parts.year()),
+                     static_cast<unsigned>(parts.month()), static_cast<unsigned>(parts.day()));
+}
+
+std::string nccl_version_text(int version) {
+  // Since 2.9 the minor release has two digits (nccl.h, NCCL_VERSION).
+  constexpr int wide = 10000;
+  constexpr int narrow = 1000;
+  constexpr int part = 100;
+  const int major = version >= wide ? version / wide : version / narrow;
+  const int minor = version >= wide ? version % wide / part : version % narrow / part;
+  return fmt::format("{}.{}.{}", major, minor, version % part);
+}
+
+std::string stem_of(const std::string& file) {
+  std::string name = file.substr(file.find_last_of('/') + 1);
+  name = name.substr(0, name.find_last_of('.'));
+  std::string stem;
+  for (const char c : name)
+    stem += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' ? c : '-';
+  return stem.empty() ? "log" : stem;
+}
+
+void report(const std::string& file, int line, std::string what, Diagnostics& diagnostics) {
+  diagnostics.add(Diagnostic{file, line, line > 0 ? 1 : 0, "", std::move(what)});
+}
+
+std::string plain_text(std::string_view text, std::size_t most) {
+  std::string plain;
+  for (const char c : text.substr(0, std::min(text.size(), most))) {
+    const auto byte = static_cast<unsigned char>(c);
+    plain += byte < 0x20 || byte > 0x7E ? '?' : c;
+  }
+  return plain;
+}
+
+std::string source_of(const ImportedLog& log) {
+  std::string source = log.facts.tool;
+  if (!log.facts.date.empty()) source += "@" + log.facts.date;
+  if (!log.facts.driver.empty()) source += " driver " + plain_text(log.facts.driver, 40);
+  if (!log.facts.library.empty()) source += " " + plain_text(log.facts.library, 40);
+  const std::string file = log.file.substr(log.file.find_last_of('/') + 1);
+  return source + " (" + plain_text(file, 80) + ")";
+}
+
+std::optional<std::string> note_text(const std::string& note, std::string_view key) {
+  for (const std::string_view word : words_of(note))
+    if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=')
+      return std::string(word.substr(key.size() + 1));
+  return std::nullopt;
+}
+
+std::optional<double> note_number(const std::string& note, std::string_view key) {
+  const auto text = note_text(note, key);
+  return text ? number_in(*text) : std::nullopt;
+}
+
+std::string device_of_product(const std::string& product) {
+  return device_called(product, DeviceNaming::product);
 }
 
 }  // namespace foretrain

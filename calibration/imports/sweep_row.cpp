@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 
 namespace foretrain {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibration/records/internal/words.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -9,7 +9,7 @@
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {
 namespace {

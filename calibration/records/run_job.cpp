@@ -11,11 +11,11 @@
 #include "calibration/records/internal/run_job_builder.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/run_machine.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/forecast/band.hpp"
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 namespace foretrain {
 RunJobBuilder::RunJobBuilder(const RunRecord& record, const RunCatalog& catalog)

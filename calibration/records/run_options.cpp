@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "calibration/records/internal/words.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

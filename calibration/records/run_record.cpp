@@ -2,7 +2,7 @@
 #include "calibration/records/run_record.hpp"
 
 #include "calibration/records/internal/record_values.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 
 namespace foretrain {
 namespace {

@@ -9,7 +9,7 @@
 #include "calibration/imports/imported_log.hpp"
 #include "calibration/training_logs/line_values.hpp"
 #include "calibration/training_logs/step_series.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 
 namespace foretrain {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "calibration/imports/imported_log.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 
 namespace foretrain {
 namespace {

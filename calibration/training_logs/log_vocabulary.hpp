@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration/training_logs/line_values.hpp"
 #include "calibration/training_logs/log_grammar.hpp"
 #include "calibration/training_logs/training_log.hpp"
-#include "calibration/training_logs/word_scanner.hpp"
 
 namespace foretrain {
 

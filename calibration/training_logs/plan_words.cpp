@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "calibration/training_logs/line_values.hpp"
-#include "calibration/training_logs/word_scanner.hpp"
 
 namespace foretrain {
 namespace {

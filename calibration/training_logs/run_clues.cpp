@@ -10,7 +10,6 @@
 
 #include "calibration/training_logs/line_values.hpp"
 #include "calibration/training_logs/step_series.hpp"
-#include "calibration/training_logs/word_scanner.hpp"
 #include "models/base/percentile.hpp"
 
 namespace foretrain {

@@ -2,7 +2,7 @@
 // Weights & Biases, https://docs.wandb.ai/guides/app/features/panels/line-plot (export of a chart),
 // wandb.apis.public.Run.history() written by pandas, and the export of a table of runs.
 #include "calibration/training_logs/log_file_reader.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include <cmath>
 #include <set>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
+#include "calibration/training_logs/line_values.hpp"
 #include "calibration/training_logs/log_grammar.hpp"
-#include "calibration/training_logs/word_scanner.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "calibration/fit/fit_plan.hpp"
-#include "calibration/records/kernel_records.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "calibration/records/record_check.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "calibration/records/run_record.hpp"
-#include "calibration/records/sweep_records.hpp"
 
 namespace foretrain {
 

@@ -7,7 +7,7 @@
 
 #include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_job.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/forecast/path_forecast.hpp"
 #include "models/run/power_course.hpp"
 

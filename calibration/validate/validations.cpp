@@ -8,7 +8,7 @@
 #include "calibration/cases/step_case.hpp"
 #include "calibration/validate/validations.hpp"
 #include "models/collectives/price.hpp"
-#include "models/kernels/kernel_band.hpp"
+#include "models/kernels/kernel_cost.hpp"
 
 namespace foretrain {
 namespace {

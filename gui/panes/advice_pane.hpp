@@ -9,7 +9,7 @@
 
 #include "gui/looks/theme.hpp"
 #include "gui/looks/units.hpp"
-#include "gui/panes/headlines.hpp"
+#include "gui/panes/card_row.hpp"
 #include "gui/process/study.hpp"
 
 class QVBoxLayout;

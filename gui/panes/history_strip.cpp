@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "gui/panes/headlines.hpp"
+#include "gui/panes/card_row.hpp"
 #include "gui/panes/knob_rules.hpp"
 #include "gui/process/reproduce.hpp"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "gui/looks/units.hpp"
+#include "planner/edit/scenario_draft.hpp"
 #include "planner/edit/scenario_text.hpp"
-#include "planner/edit/schedule_chunks.hpp"
 #include "planner/search/search_space.hpp"
 
 namespace foretrain::gui {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gui/process/event_player.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 
 #include <QCoreApplication>
 #include <QFileInfo>

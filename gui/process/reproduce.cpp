@@ -5,7 +5,7 @@
 
 #include "planner/edit/scenario_text.hpp"
 #include "planner/edit/yaml_edit.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 
 namespace foretrain::gui {
 namespace {

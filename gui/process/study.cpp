@@ -8,8 +8,8 @@
 
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/cluster_report.hpp"
-#include "planner/forecast/budget.hpp"
 #include "planner/forecast/report_head.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/study/study_of.hpp"
 #include "planner/text/format.hpp"
 

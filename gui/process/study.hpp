@@ -16,7 +16,7 @@
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/step/step_losses.hpp"
-#include "planner/step/step_play.hpp"
+#include "planner/step/step_slices.hpp"
 
 namespace foretrain::gui {
 

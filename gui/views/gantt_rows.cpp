@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gui/views/chart_text.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 
 namespace foretrain::gui {
 namespace {

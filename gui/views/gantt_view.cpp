@@ -8,7 +8,7 @@
 #include <set>
 
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/text/ticks.hpp"
 
 namespace foretrain::gui {

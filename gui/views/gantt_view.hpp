@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gui/views/background.hpp"
 #include "gui/views/chart_view.hpp"
+#include "gui/views/computed_view.hpp"
 #include "gui/views/gantt_canvas.hpp"
 #include "planner/scene/scene_parts.hpp"
 

@@ -16,7 +16,6 @@
 #include "gui/process/reproduce.hpp"
 #include "gui/window/main_window.hpp"
 #include "planner/forecast/report_answer.hpp"
-#include "planner/forecast/report_csv.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/page/report_page.hpp"
 

@@ -7,7 +7,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/collectives/collective_cost.hpp"
-#include "models/inputs/collective_protocols.hpp"
+#include "models/inputs/cluster.hpp"
 
 namespace foretrain {
 

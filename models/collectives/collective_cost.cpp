@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "models/collectives/collective_cost.hpp"
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "models/collectives/collective_choice.hpp"
 #include "models/collectives/library.hpp"
 #include "models/collectives/scheme.hpp"
-#include "models/kernels/kernel_band.hpp"
+#include "models/kernels/kernel_cost.hpp"
 
 namespace foretrain {
 

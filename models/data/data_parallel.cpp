@@ -9,7 +9,6 @@
 #include "models/base/require.hpp"
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/price.hpp"
-#include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/kernels/kernel_cost.hpp"
 #include "models/layers/eight_bit_weights.hpp"

@@ -5,9 +5,9 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/collective_cost.hpp"
-#include "models/grid/group_exchange.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/inputs/job.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/layers/pass_times.hpp"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 #include "models/base/quantity.hpp"
 #include "models/data/gradient_projection.hpp"
 #include "models/inputs/job.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 
 namespace foretrain {
 

@@ -7,7 +7,7 @@
 #include "models/base/quantity.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_operators.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/layers/pass_times.hpp"
 
 namespace foretrain {

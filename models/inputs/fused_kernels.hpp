@@ -34,8 +34,8 @@ struct KernelLibrary {
   FusedKernels kernels;
 };
 /// Liger (arXiv 2410.10989); Unsloth, whose loss never holds all logits (unsloth_zoo,
-/// fused_losses/cross_entropy_loss.py; Cut Cross-Entropy, arXiv 2411.09009, before); the kernels of fms-acceleration ("foak"), which are Unsloth's
-/// for LoRA; Apex.
+/// fused_losses/cross_entropy_loss.py; Cut Cross-Entropy, arXiv 2411.09009, before); the kernels of
+/// fms-acceleration ("foak"), which are Unsloth's for LoRA; Apex.
 inline constexpr std::array kernel_libraries{
     KernelLibrary{
         "liger",

@@ -10,7 +10,7 @@
 #include "models/base/provenance.hpp"
 #include "models/base/quantity.hpp"
 #include "models/inputs/band_table.hpp"
-#include "models/inputs/collective_protocols.hpp"
+#include "models/inputs/cluster.hpp"
 #include "models/inputs/device.hpp"
 
 namespace foretrain {
@@ -197,7 +197,7 @@ struct StackTimes {
   Seconds layer_fixed;    ///< gaps between the kernels of one layer pass, on the device
   Seconds head_fixed;     ///< the same for the output layer and the loss, both passes together
   /// What kernels lose to an exchange beside them, as a share of the time in which both run
-  /// (exposed_exchange.hpp); 1: nothing is gained. Tensor ranks' beside the product that needs or
+  /// (collective_cost.hpp); 1: nothing is gained. Tensor ranks' beside the product that needs or
   /// makes what is exchanged, with communication.overlap.tensor.
   double tensor_slowdown = 1.0;
   /// Sums of the gradients of inputs beside the product of the weights' gradients without it.

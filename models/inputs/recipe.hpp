@@ -46,4 +46,12 @@ struct Recipe {
 /// Layers at both ends of the model that a quantised training computes in bf16, else none.
 [[nodiscard]] int bf16_end_layers(const Training& training);
 
+/// A way to recompute as two numbers, for tables by axes: equal for equal ways, and for them alone.
+struct RecomputeKey {
+  int way = 0;
+  int modules = 0;
+};
+
+[[nodiscard]] RecomputeKey recompute_key(const Recompute& recompute);
+
 }  // namespace foretrain

@@ -6,8 +6,8 @@
 #include "models/inputs/job.hpp"
 #include "models/layers/expert_load.hpp"
 #include "models/layers/layer_activations.hpp"
-#include "models/layers/memory_parameters.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
+#include "models/layers/parameters.hpp"
 
 namespace foretrain {
 

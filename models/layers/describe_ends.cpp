@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "models/layers/internal/describe.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 
 namespace foretrain {
 

@@ -16,7 +16,7 @@ struct ExpertLoadCase {
   double tokens = 0.0;    ///< that are routed at once, of all ranks that exchange
   double capacity = 0.0;  ///< most choices that an expert takes over the mean, the rest are
                           ///< dropped; 0: all
-  int layers = 1;  ///< whose loads add up on a rank, each with a popularity of its own
+  int layers = 1;         ///< whose loads add up on a rank, each with a popularity of its own
 };
 
 struct ExpertLoad {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/layers/row_statistics.hpp"
 #include "models/layers/vision_tower.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/inputs/recipe.hpp"
 
 namespace foretrain {

@@ -2,7 +2,7 @@
 // What attention takes, and the ring of context ranks; models/layers/README.md, "Time of a layer".
 #include <algorithm>
 
-#include "models/collectives/exposed_exchange.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/layers/flops.hpp"
 #include "models/layers/internal/layer_builder.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/exposed_exchange.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "models/grid/process_grid.hpp"
 
 namespace foretrain::layer_detail {

@@ -8,7 +8,7 @@
 #include "models/inputs/recipe.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 #include "models/layers/launch_graphs.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 
 namespace foretrain {
 namespace {

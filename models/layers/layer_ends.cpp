@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators of a model's ends take; models/layers/README.md, "Time of a layer".
+
+#include "models/layers/layer_ends.hpp"
+
 #include "models/base/require.hpp"
 #include "models/layers/internal/layer_builder.hpp"
-#include "models/layers/model_ends.hpp"
 
 namespace foretrain::layer_detail {
 namespace {

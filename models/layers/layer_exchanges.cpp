@@ -3,7 +3,7 @@
 // models/layers/README.md, "Time of a layer".
 #include <algorithm>
 
-#include "models/collectives/exposed_exchange.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "models/layers/internal/layer_builder.hpp"
 
 namespace foretrain::layer_detail {

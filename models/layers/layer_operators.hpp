@@ -9,7 +9,7 @@
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
 #include "models/collectives/collective_choice.hpp"
-#include "models/collectives/exposed_exchange.hpp"
+#include "models/collectives/collective_cost.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/job.hpp"
 #include "models/layers/layer_description.hpp"

@@ -5,9 +5,9 @@
 
 #include "models/inputs/job.hpp"
 #include "models/layers/flops.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/layers/layer_operators.hpp"
-#include "models/layers/memory_parameters.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/layers/pass_times.hpp"
 
 namespace foretrain {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"

@@ -4,7 +4,7 @@
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/schedules/registry.hpp"
 

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a stage needs without its rows: sums of parts, each of which few axes of a plan decide.
+// What torch.nn.DataParallel's GPUs hold: GPU 0 everything, the others a copy that comes and goes.
+// models/memory/README.md, "One process for all GPUs".
+// Memory of CUDA graphs: what a graph writes lies in a pool of its own, which no other tensor may
+// use. models/memory/README.md, "CUDA graphs".
+
 #include <algorithm>
+#include <initializer_list>
 
 #include "models/base/require.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/data/single_process.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/memory/internal/memory_context.hpp"
 #include "models/memory/memory.hpp"
 #include "models/schedules/registry.hpp"
@@ -152,6 +159,122 @@ std::vector<HeavyStage> heavy_stages(const Job& job, const StageLayout& layout) 
     if (!light) heavy.push_back({content, tensors});
   }
   return heavy;
+}
+
+namespace {
+
+using Item = MemoryItem;
+
+MemoryBytes& at(StageAccount& account, MemoryPhase phase) {
+  return account.phase[static_cast<std::size_t>(phase)];
+}
+
+void clear(MemoryBytes& rows, std::initializer_list<Item> items) {
+  for (const Item item : items) rows[item] = 0.0;
+}
+
+}  // namespace
+
+bool accumulates_gradients(const StageContext& context) {
+  return context.rules.gradients_resident || context.job.microbatches() > 1;
+}
+
+double replica_gradient_bytes(const StageContext& context) {
+  return parameter_bytes(context.job).gradient * context.trained.total();
+}
+
+/// Buffers of one call: what leaves a GPU, and what the sum arrives in.
+double replica_buffers(bool first) { return (first ? 2.0 : 1.0) * replica_buffer.value(); }
+
+void hold_on_first(const StageContext& context, StageAccount& account) {
+  const Job& job = context.job;
+  if (job.parallel.gather == GatherKind::outputs) {
+    at(account, MemoryPhase::forward_loss)[Item::loss] *= job.parallel.data;
+    at(account, MemoryPhase::backward_output)[Item::loss_gradient] *= job.parallel.data;
+  }
+  const double fresh = replica_gradient_bytes(context);
+  const bool accumulated = accumulates_gradients(context);
+  if (accumulated) at(account, MemoryPhase::backward_layer)[Item::replica_gradients] = fresh;
+  // Sums are made while the gradients that they are made from are still there.
+  MemoryBytes& reduction = at(account, MemoryPhase::reduction);
+  reduction = at(account, MemoryPhase::optimizer);
+  reduction[Item::main_gradients] = 0.0;
+  reduction[Item::replica_gradients] = (accumulated ? 2.0 : 1.0) * fresh;
+  reduction[Item::reduce_buffers] = replica_buffers(true);
+}
+
+void hold_on_other(const StageContext& context, StageAccount& account) {
+  at(account, MemoryPhase::reduction) = at(account, MemoryPhase::optimizer);
+  for (MemoryBytes& rows : account.phase)
+    clear(rows, {Item::dense_optimizer, Item::expert_optimizer, Item::main_gradients,
+                 Item::dense_gradients, Item::expert_gradients});
+  for (const MemoryPhase phase : {MemoryPhase::between_steps, MemoryPhase::optimizer})
+    clear(at(account, phase), {Item::dense_weights, Item::expert_weights, Item::embedding_weights,
+                               Item::output_weights});
+  if (context.job.parallel.gather == GatherKind::outputs) {
+    const double logits = gathered_logits(context.job).value();
+    at(account, MemoryPhase::forward_loss)[Item::loss] = logits;
+    at(account, MemoryPhase::backward_output)[Item::loss_gradient] = logits;
+  }
+  const double fresh = replica_gradient_bytes(context);
+  at(account, MemoryPhase::backward_layer)[Item::replica_gradients] = fresh;
+  at(account, MemoryPhase::reduction)[Item::replica_gradients] = fresh;
+  at(account, MemoryPhase::reduction)[Item::reduce_buffers] = replica_buffers(false);
+}
+
+namespace {
+
+using Item = MemoryItem;
+
+constexpr double fixed_tensors = 4.0;  // input, output, and the gradient of each
+
+struct GraphedPasses {
+  double saved = 0.0;   ///< bytes of their saved tensors
+  double layers = 0.0;  ///< captured layers in them, each pass counted
+};
+
+GraphedPasses graphed_passes(const StageContext& context, const JobLivePasses& live) {
+  const ActivationModel& model = context.activations;
+  const ScheduleShape shape = schedule_shape(context.job);
+  GraphedPasses passes;
+  for (int index = 0; index < shape.chunks; ++index) {
+    const ChunkLayers& chunk = held_chunk(context, context.layout, shape, index).layers;
+    const double alive = live.at(context.stage, index).held();
+    for (std::size_t form = 0; form < layer_forms; ++form) {
+      const double graphed = model.forms[form].graphed;
+      passes.saved += alive * (chunk.forms[form] * graphed);
+      passes.layers += alive * (graphed > 0.0 ? chunk.forms[form] : 0);
+    }
+  }
+  return passes;
+}
+
+/// All that passes need beyond what is there without them, where one graph holds them all.
+double all_passes(const StageAccount& account) {
+  const MemoryBytes& states = account.at(MemoryPhase::optimizer);
+  const double without = states.total() - states[Item::main_gradients];
+  double most = 0.0;
+  for (const MemoryPhase phase :
+       {MemoryPhase::forward_loss, MemoryPhase::backward_layer, MemoryPhase::backward_output})
+    most = std::max(most, account.at(phase).total() - without);
+  return most;
+}
+
+}  // namespace
+
+void capture_graphs(const StageContext& context, const JobLivePasses& live, StageAccount& account) {
+  const CudaGraphs& graphs = context.job.training.cuda_graphs;
+  if (!graphs.any()) return;
+  double& pool = account.phase[static_cast<std::size_t>(MemoryPhase::optimizer)][Item::graph_pools];
+  if (graphs.has(GraphPart::full_iteration)) {
+    pool = all_passes(account);
+    return;
+  }
+  const GraphedPasses passes = graphed_passes(context, live);
+  pool = passes.saved;
+  account.captured = passes.saved;
+  for (MemoryBytes& phase : account.phase)
+    phase[Item::graph_buffers] = fixed_tensors * passes.layers * context.activations.layer_input;
 }
 
 }  // namespace foretrain::memory_detail

@@ -12,8 +12,8 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/row_statistics.hpp"
 #include "models/post_training/post_training_plan.hpp"
-#include "models/post_training/weight_sync.hpp"
-#include "models/serving/engine_bands.hpp"
+#include "models/post_training/rollout.hpp"
+#include "models/serving/deployment.hpp"
 #include "models/serving/serving_memory.hpp"
 #include "models/step/step_costs.hpp"
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "models/schedules/internal/pass_list.hpp"
-#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
 namespace {

@@ -2,7 +2,6 @@
 // GPipe, arXiv 1811.06965.
 
 #include "models/schedules/internal/pass_list.hpp"
-#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
 namespace {

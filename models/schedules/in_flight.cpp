@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"

@@ -2,7 +2,6 @@
 // One micro-batch at a time through the whole model and back.
 
 #include "models/schedules/internal/pass_list.hpp"
-#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
 namespace {

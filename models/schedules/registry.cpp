@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "models/schedules/internal/registered.hpp"
+#include "models/schedules/internal/pass_list.hpp"
 
 namespace foretrain {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/schedules/registry.hpp"
 

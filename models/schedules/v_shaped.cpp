@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain::schedule_detail {

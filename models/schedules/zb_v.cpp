@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/schedules/internal/pass_list.hpp"
-#include "models/schedules/internal/registered.hpp"
 
 namespace foretrain::schedule_detail {
 namespace {

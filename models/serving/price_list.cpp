@@ -8,9 +8,9 @@
 
 #include "models/base/require.hpp"
 #include "models/collectives/collective_choice.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/layers/layer_scan.hpp"
-#include "models/layers/model_ends.hpp"
-#include "models/serving/engine_bands.hpp"
+#include "models/serving/deployment.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/internal/formats.hpp"
 

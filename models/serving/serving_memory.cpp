@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 #include "models/serving/internal/formats.hpp"
 
 namespace foretrain {

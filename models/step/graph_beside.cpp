@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/reversed.hpp"
+#include "models/base/ranges.hpp"
 #include "models/step/internal/graph_passes.hpp"
 
 /// Exchanges that run beside all of a piece, not beside one kernel of it: gathers and reductions of

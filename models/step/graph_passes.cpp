@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/reversed.hpp"
+#include "models/base/ranges.hpp"
 #include "models/step/internal/graph_rows.hpp"
 
 namespace foretrain::internal {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/reversed.hpp"
+#include "models/base/ranges.hpp"
 #include "models/step/internal/graph_builder.hpp"
 
 /// What the chunks of a stage exchange once per step: weights in buckets that passes wait for, and

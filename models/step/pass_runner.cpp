@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "models/schedules/schedule.hpp"
-#include "models/step/step_schedule.hpp"
+#include "models/step/step_exchanges.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/inputs/recipe.hpp"
-#include "models/inputs/recompute_key.hpp"
 #include "models/layers/layer_cost.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "models/schedules/in_flight.hpp"

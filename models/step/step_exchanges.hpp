@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "models/grid/group_exchange.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/job.hpp"
 #include "models/schedules/schedule.hpp"
@@ -36,5 +36,13 @@ struct StepExchanges {
 
 /// Adds `more` times `count`; exchanges that differ in payload alone become one.
 void add_exchanges(const std::vector<Exchange>& more, double count, std::vector<Exchange>& sum);
+
+/// The order of passes that a step runs: zero-bubble orders are fitted to the times of its passes
+/// (to about 2 %, so that like plans share an order), the others follow from their shape alone.
+[[nodiscard]] Schedule step_schedule(const StepCosts& costs);
+
+/// What step_schedule() looks at besides the shape: empty where the shape decides.
+/// Equal times and shapes give equal orders.
+[[nodiscard]] ScheduleTimes schedule_times(const StepCosts& costs);
 
 }  // namespace foretrain

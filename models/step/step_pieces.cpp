@@ -4,8 +4,8 @@
 
 #include "models/inputs/recipe.hpp"
 #include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/memory_parameters.hpp"
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "models/step/step_costs.hpp"
 

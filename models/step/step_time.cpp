@@ -8,7 +8,7 @@
 #include "models/schedules/registry.hpp"
 #include "models/step/internal/step_parts.hpp"
 #include "models/step/pass_runner.hpp"
-#include "models/step/step_schedule.hpp"
+#include "models/step/step_exchanges.hpp"
 
 namespace foretrain {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/quantity.hpp"
-#include "models/grid/group_exchange.hpp"
+#include "models/grid/process_grid.hpp"
 #include "models/layers/pass_times.hpp"
 #include "models/schedules/schedule.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "planner/answer/answer.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/markdown.hpp"
+#include "planner/text/text_layout.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

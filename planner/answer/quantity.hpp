@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/base/prediction.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/answer/value_rows.hpp"
 #include "planner/answer/verdict.hpp"
 #include "scenarios/yaml/units_text.hpp"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "planner/answer/value_json.hpp"
 
 #include <algorithm>
-
-#include "planner/answer/json_of.hpp"
 
 namespace foretrain {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/base/prediction.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/answer/value.hpp"
 #include "planner/answer/verdict.hpp"
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/cli/help/program_build.hpp"
 #include "planner/cli/terminal.hpp"

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "planner/text/usage_error.hpp"
 

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "planner/cli/command.hpp"
+#include "planner/constants/measured_logs.hpp"
 
 namespace foretrain {
 
 // Every command has its row below, and its line in command_groups(). Those of `calibrate` are in
-// calibrate_commands.hpp.
+// commands.hpp.
 [[nodiscard]] CommandRow calibrate_command();
 [[nodiscard]] CommandRow check_command();
 [[nodiscard]] CommandRow cluster_command();
@@ -74,5 +75,36 @@ struct CommandGroup {
 /// To `export`, what describes machines and steps to other tools: nccl-tuner, simgrid, dot and
 /// chakra.
 [[nodiscard]] std::vector<CommandRow> fabric_exports();
+
+/// Options of every subcommand that reads logs.
+struct LogOptions {
+  std::vector<std::string> files;
+  std::string format;
+  std::string gpu;
+  std::string collective;
+  std::string network;
+  std::string host;
+  std::string fabric;
+  int nodes = 0;
+  int gpus_per_node = 0;
+};
+
+/// Adds --format, --gpu, --nodes, --gpus-per-node, --collective, --network, --host and --fabric.
+void add_log_options(CommandRow& command, LogOptions& options);
+/// @throws UsageError
+[[nodiscard]] LogRequest log_request(const LogOptions& options);
+
+/// Tells on standard error what was flagged, one line each, at most 50 per file.
+void tell_flagged(const std::vector<MeasuredLog>& logs);
+
+// Commands of `calibrate`.
+[[nodiscard]] CommandRow calibrate_fit_command();
+[[nodiscard]] CommandRow calibrate_import_command();
+[[nodiscard]] CommandRow calibrate_run_command();
+[[nodiscard]] CommandRow calibrate_check_command();
+[[nodiscard]] CommandRow calibrate_compare_command();
+[[nodiscard]] CommandRow calibrate_constants_command();
+[[nodiscard]] CommandRow calibrate_worth_command();
+[[nodiscard]] CommandRow calibrate_suggest_command();
 
 }  // namespace foretrain

@@ -9,7 +9,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/program.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/text/cannot_run.hpp"
+#include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "sim/flows/plug_in_file.hpp"
 

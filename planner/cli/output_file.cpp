@@ -24,7 +24,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {

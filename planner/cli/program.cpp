@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "planner/cli/program.hpp"
 
 #include <algorithm>

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "planner/cli/machine_options.hpp"
+#include "planner/cli/plan_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/page/compare.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "planner/text/usage_error.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cluster/internal/trace_reading.hpp"
 
 namespace foretrain::internal {

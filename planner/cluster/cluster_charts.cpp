@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/cluster/internal/cluster_charts.hpp"
 #include "planner/cluster/internal/cluster_gantt.hpp"

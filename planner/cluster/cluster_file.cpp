@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/sections/compose.hpp"

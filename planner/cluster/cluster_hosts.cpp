@@ -8,16 +8,14 @@
 #include <map>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "planner/answer/value_json.hpp"
 #include "planner/cluster/cluster_report.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/limit_text.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

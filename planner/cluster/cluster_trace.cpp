@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "planner/cluster/internal/trace_reading.hpp"
 #include "planner/text/format.hpp"

@@ -12,13 +12,13 @@
 
 #include "calibration/fit/constant_list.hpp"
 #include "calibration/fit/profile_text.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/evidence/internal/record_files.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
-#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "planner/constants/calibrate.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "scenarios/yaml/units_text.hpp"

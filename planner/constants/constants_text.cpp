@@ -7,7 +7,7 @@
 
 #include "planner/answer/value_csv.hpp"
 #include "planner/constants/constants.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 

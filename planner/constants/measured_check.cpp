@@ -10,8 +10,8 @@
 
 #include "calibration/fit/measured_fit.hpp"
 #include "calibration/validate/validations.hpp"
-#include "planner/constants/internal/profile_values.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/constants/constants.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"

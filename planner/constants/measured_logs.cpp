@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "calibration/imports/log_text.hpp"
 #include "calibration/imports/record_text.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"

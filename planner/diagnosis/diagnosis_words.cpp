@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/diagnosis/hypothesis.hpp"
-#include "calibration/imports/log_text.hpp"
+#include "calibration/diagnosis/hypotheses.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

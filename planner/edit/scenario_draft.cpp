@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "planner/edit/scenario_draft.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,17 +13,36 @@
 
 #include "models/base/require.hpp"
 #include "models/rules/plan_rules.hpp"
+#include "models/schedules/registry.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/search/plan_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
+namespace {
+
+const ScheduleTraits& traits_named(std::string_view schedule) {
+  return traits_of(from_name<ScheduleKind>(schedule).value_or(default_schedule));
+}
+
+}  // namespace
+
+bool runs_chosen_chunks(std::string_view schedule) {
+  return traits_named(schedule).chunks == chunks_chosen;
+}
+
+std::string schedule_for_chunks(std::string_view schedule, bool several) {
+  const ScheduleTraits& traits = traits_named(schedule);
+  return std::string(name_of(several ? traits.in_chunks.value_or(schedule_in_chunks)
+                                     : traits.in_one_chunk.value_or(default_schedule)));
+}
+
 namespace {
 
 constexpr double batch_tokens = 4194304.0;  ///< of a step where nobody says: that of Llama 2

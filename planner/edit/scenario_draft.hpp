@@ -5,12 +5,20 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
 namespace foretrain {
+
+/// Whether a plan with this schedule says how many chunks of layers a stage has; of names that no
+/// schedule has, as of the default.
+[[nodiscard]] bool runs_chosen_chunks(std::string_view schedule);
+
+/// The schedule that frameworks run in its place with several chunks per stage, or with one.
+[[nodiscard]] std::string schedule_for_chunks(std::string_view schedule, bool several);
 
 /// What somebody knows who has no scenario yet.
 struct DraftAnswers {

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "calibration/imports/log_text.hpp"
+#include "calibration/imports/record_text.hpp"
 #include "planner/edit/internal/yaml_spans.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

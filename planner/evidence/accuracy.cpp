@@ -12,10 +12,10 @@
 
 #include "calibration/records/csv_table.hpp"
 #include "calibration/records/run_catalog.hpp"
-#include "models/base/contains.hpp"
 #include "models/base/percentile.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 

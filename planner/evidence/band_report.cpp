@@ -8,7 +8,7 @@
 
 #include "models/base/require.hpp"
 #include "planner/answer/value_csv.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/scene/scene_parts.hpp"
 #include "planner/text/format.hpp"
 #include "scenarios/catalog/band_table_file.hpp"

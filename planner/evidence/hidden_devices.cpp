@@ -10,7 +10,7 @@
 
 #include "calibration/validate/hidden_device.hpp"
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"

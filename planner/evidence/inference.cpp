@@ -11,10 +11,10 @@
 
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/validate/validations.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/evidence/internal/validate_alone.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
+#include "planner/evidence/validate.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/fit/engine_fit.hpp"
-#include "calibration/validate/inference_left_out.hpp"
+#include "calibration/validate/inference_validation.hpp"
 #include "planner/evidence/validate.hpp"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "planner/evidence/accuracy.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/scene/scene_parts.hpp"
 
 namespace foretrain {

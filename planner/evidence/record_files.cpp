@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "calibration/records/vtrain_records.hpp"
-#include "models/base/contains.hpp"
+#include "calibration/records/csv_table.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/text_file.hpp"

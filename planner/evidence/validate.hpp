@@ -51,8 +51,8 @@ struct Validation {
 
 /// Measured steps and memory held against the bands of their forecasts.
 struct RecordsCheck {
-  int steps = 0;   ///< compared
-  int memory = 0;  ///< likewise
+  int steps = 0;                     ///< compared
+  int memory = 0;                    ///< likewise
   std::vector<std::string> outside;  ///< a sentence each
 };
 /// @param own they are priced by profiles of one's own: then all together must not be off, either
@@ -71,5 +71,18 @@ struct ValidationView {
 [[nodiscard]] std::string validation_json(const Validation& validation);
 /// One line per record with the keys of the JSON.
 [[nodiscard]] std::string validation_csv(const Validation& validation);
+
+/// Whether a quantity is the time of a kernel or of a collective run alone.
+[[nodiscard]] bool is_alone(const std::string& quantity);
+
+/// "h100-sxm5 gemm: aiconfigurator", of a total "all".
+[[nodiscard]] std::string alone_label(const CheckSummary& line);
+
+/// Adds tables of the errors of kernels and of collectives, with the reasons why some were not
+/// predicted.
+void add_alone(const Validation& validation, Answer& answer);
+
+/// "why" of the skipped checks of a quantity, the most frequent first.
+[[nodiscard]] AnswerTable reasons_table(const Validation& validation, const std::string& quantity);
 
 }  // namespace foretrain

@@ -6,8 +6,7 @@
 
 #include "calibration/validate/validations.hpp"
 #include "planner/evidence/figure_order.hpp"
-#include "planner/evidence/internal/validate_alone.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/evidence/validate.hpp"
 #include "planner/evidence/validate_pictures.hpp"
 #include "planner/scene/scene.hpp"

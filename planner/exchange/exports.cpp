@@ -12,7 +12,7 @@
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
 #include "scenarios/sections/sections.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

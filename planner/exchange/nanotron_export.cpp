@@ -3,7 +3,7 @@
 
 #include "models/inputs/recipe.hpp"
 #include "planner/exchange/exports.hpp"
-#include "planner/exchange/megatron_hybrid_words.hpp"
+#include "planner/exchange/megatron_export.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 namespace foretrain {

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "planner/exchange/exports.hpp"
-#include "planner/exchange/megatron_hybrid_words.hpp"
+#include "planner/exchange/megatron_export.hpp"
 #include "planner/forecast/search_limits.hpp"
 #include "planner/sweep/sweep_report.hpp"
-#include "planner/text/cannot_run.hpp"
+#include "planner/text/usage_error.hpp"
 
 namespace foretrain {
 namespace {

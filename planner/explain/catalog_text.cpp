@@ -8,11 +8,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "planner/answer/json_of.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/text_table.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/explain/claim.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/units_text.hpp"

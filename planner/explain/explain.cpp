@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/forecast/band.hpp"
-#include "planner/answer/json_of.hpp"
 #include "planner/answer/quantity.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"

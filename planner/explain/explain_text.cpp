@@ -6,7 +6,7 @@
 #include "planner/explain/explain.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 
 namespace foretrain {
 namespace {

@@ -11,15 +11,15 @@
 #include "models/forecast/possible_plans.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/run/run_model.hpp"
+#include "planner/forecast/power_chart.hpp"
 #include "planner/forecast/quick_forecast.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/run_end.hpp"
 #include "planner/forecast/smallest_change.hpp"
-#include "planner/forecast/step_power.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/study/study_of.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "sim/lives/run_simulation.hpp"
 
 namespace foretrain {

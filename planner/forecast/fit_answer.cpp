@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 
 namespace foretrain {
 namespace {

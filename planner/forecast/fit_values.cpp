@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/grid/process_grid.hpp"
-#include "planner/answer/memory_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/answer/value_json.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 
 namespace foretrain {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/answer/run_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/run_end.hpp"

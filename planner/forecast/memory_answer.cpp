@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/answer/memory_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/text/format.hpp"

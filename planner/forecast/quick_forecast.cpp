@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/answer/json_of.hpp"
+#include "planner/answer/value_json.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"

@@ -49,7 +49,7 @@ struct Report {
 /// that fit, its remedy and what its step would take (Prediction::if_it_fit), and whatever stays
 /// unknown gets a warning.
 /// Serving and post-training have engines of their own, which `stop` ends from outside.
-/// The budget is not judged here: see budget.hpp. @pre engine is closed_form or path
+/// The budget is not judged here: see run_end.hpp. @pre engine is closed_form or path
 [[nodiscard]] Report evaluate(const Scenario& scenario,
                               AttentionFlops convention = AttentionFlops::full,
                               EngineKind engine = EngineKind::closed_form,

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "planner/answer/quantity.hpp"
 #include "planner/answer/value_rows.hpp"
@@ -11,6 +12,11 @@
 #include "planner/text/json.hpp"
 
 namespace foretrain {
+
+/// One header row and one row per forecast, RFC 4180 (CRLF line ends, quotes where needed); unknown
+/// values are empty. Columns keep their names; new numbers come at their place in the JSON.
+[[nodiscard]] std::string report_csv(const std::vector<Report>& reports,
+                                     const Quantities& table = quantities());
 
 /// A forecast beside the scenario that it is of, as its JSON has both.
 struct Forecasted {

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
 #include "planner/answer/verdict.hpp"
+#include "planner/forecast/report.hpp"
 
 namespace foretrain {
 
@@ -36,5 +38,14 @@ void judge_run_end(const Job& job, Prediction& prediction);
 /// "The deadline is met with a probability of 84.0 %." and whether interruptions are counted; empty
 /// without a deadline.
 [[nodiscard]] std::string deadline_sentence(const RunForecast& run);
+
+/// Judges every budget line of the scenario against the forecast. A metric is a dotted path to a
+/// number of the JSON ("step.time_s", "memory.stages.0.peak_bytes"); limits are in the unit of the
+/// key, or say one ("45 days"). A value that is null does not pass.
+/// @throws ScenarioError naming the line, and the nearest metric, for paths that do not exist.
+[[nodiscard]] std::vector<BudgetVerdict> judge_budget(const Report& report);
+
+/// True when every line passes.
+[[nodiscard]] bool within_budget(const std::vector<BudgetVerdict>& verdicts);
 
 }  // namespace foretrain

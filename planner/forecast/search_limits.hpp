@@ -8,7 +8,7 @@
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
-#include "models/memory/memory_needs.hpp"
+#include "models/memory/memory.hpp"
 #include "planner/forecast/run_end.hpp"
 
 namespace foretrain {

@@ -19,7 +19,7 @@
 #include "models/rules/plan_sizes.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
-#include "planner/forecast/internal/plan_moves.hpp"
+#include "planner/forecast/plan_moves.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/search_limits.hpp"
 

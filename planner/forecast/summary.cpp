@@ -13,10 +13,10 @@
 #include "models/layers/parameters.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/answer/run_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/forecast/run_end.hpp"
 #include "planner/text/format.hpp"
-#include "scenarios/sections/rank_order_text.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
 
 namespace foretrain {
 namespace {

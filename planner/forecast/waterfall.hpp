@@ -7,7 +7,7 @@
 
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 
 namespace foretrain {
 

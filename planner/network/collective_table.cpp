@@ -8,7 +8,7 @@
 #include "models/base/require.hpp"
 #include "planner/text/usage_error.hpp"
 #include "sim/collectives/collective_run.hpp"
-#include "sim/flows/achievable_links.hpp"
+#include "sim/flows/shared_links.hpp"
 #include "topologies/fabrics/clos.hpp"
 #include "topologies/fabrics/placement.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/network/internal/fabric_cables.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"

@@ -14,10 +14,10 @@
 #include "calibration/fit/profile_text.hpp"
 #include "calibration/records/run_source.hpp"
 #include "models/base/percentile.hpp"
-#include "planner/constants/internal/profile_values.hpp"
+#include "planner/constants/constants.hpp"
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/own_runs/internal/own_profiles.hpp"
-#include "planner/text/internal/yaml_text.hpp"
+#include "planner/own_runs/own_suggest.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
@@ -206,8 +206,8 @@ RunCatalog own_catalog(RunCatalog catalog, const std::vector<OwnConstant>& const
 /// with what no constant explains, 10th to 90th percentile.
 double log_band(const std::vector<OwnConstant>& constants, const OwnPosterior& posterior,
                 const std::vector<OwnRun>& runs, const std::string& stack) {
-  constexpr double least = 0.03;       // repeated runs of one configuration differ by that much
-  constexpr double quantile = 1.2816;  // of a normal distribution, 90th percentile
+  constexpr double least = 0.03;        // repeated runs of one configuration differ by that much
+  constexpr double ninetieth = 1.2816;  // of a normal distribution, 90th percentile
   double variance = 0.0;
   int count = 0;
   for (const OwnRun& run : runs) {
@@ -217,7 +217,7 @@ double log_band(const std::vector<OwnConstant>& constants, const OwnPosterior& p
     variance += shared_variance(posterior, slope, slope) + own * own;
     ++count;
   }
-  return std::max(least, quantile * std::sqrt(variance / std::max(1, count)));
+  return std::max(least, ninetieth * std::sqrt(variance / std::max(1, count)));
 }
 
 std::map<ProfileRef, OwnFileFacts> file_facts(const std::vector<OwnConstant>& constants,

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/own_runs/own_runs.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"

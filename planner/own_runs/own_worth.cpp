@@ -7,9 +7,9 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/leave_out.hpp"
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/evidence/internal/record_files.hpp"
-#include "planner/evidence/internal/validate_marks.hpp"
+#include "planner/evidence/internal/validate_report.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 

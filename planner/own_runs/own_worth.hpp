@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/fit/own_draws.hpp"
+#include "calibration/fit/own_constants.hpp"
 #include "planner/answer/answer.hpp"
 
 namespace foretrain {

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "planner/explain/catalog_text.hpp"
-#include "planner/forecast/plan_difference.hpp"
+#include "planner/forecast/plan_moves.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 
 namespace foretrain {
 namespace {

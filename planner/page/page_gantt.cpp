@@ -10,7 +10,7 @@
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 
 namespace foretrain {
 namespace {

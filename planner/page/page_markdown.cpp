@@ -6,7 +6,7 @@
 #include "planner/page/compare.hpp"
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/page/report_page.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 
 namespace foretrain {
 namespace {

@@ -12,7 +12,7 @@
 #include "planner/page/internal/page_parts.hpp"
 #include "planner/page/internal/page_shell.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

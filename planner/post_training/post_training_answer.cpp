@@ -8,7 +8,7 @@
 #include "models/post_training/post_training_step.hpp"
 #include "planner/answer/value_json.hpp"
 #include "planner/post_training/post_training_study.hpp"
-#include "planner/serving/internal/serving_words.hpp"
+#include "planner/serving/serving_fit.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/training_logs/post_training_log.hpp"
+#include "calibration/training_logs/read_training_log.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/answer/verdict.hpp"
 #include "planner/post_training/post_training_study.hpp"

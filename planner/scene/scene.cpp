@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "planner/text/text_layout.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

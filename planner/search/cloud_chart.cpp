@@ -12,7 +12,7 @@
 #include "planner/scene/scene.hpp"
 #include "planner/scene/scene_parts.hpp"
 #include "planner/search/plan_cloud.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 #include "planner/text/plan_words.hpp"
 
 namespace foretrain {

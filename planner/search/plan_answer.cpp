@@ -5,16 +5,16 @@
 #include <cmath>
 #include <functional>
 
-#include "planner/forecast/plan_difference.hpp"
+#include "planner/forecast/plan_moves.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/scene/scene.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
-#include "planner/text/shell_word.hpp"
-#include "scenarios/sections/rank_order_text.hpp"
+#include "planner/text/quoting.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
 
 namespace foretrain {
 namespace {

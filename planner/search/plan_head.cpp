@@ -10,10 +10,10 @@
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/plan_words.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 
 namespace foretrain {
 namespace {

@@ -12,9 +12,8 @@
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/search/search_space.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/sections/rank_order_text.hpp"
+#include "scenarios/sections/parallel_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

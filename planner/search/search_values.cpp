@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/answer/value_csv.hpp"
 #include "planner/answer/value_json.hpp"
-#include "planner/forecast/plan_difference.hpp"
+#include "planner/forecast/plan_moves.hpp"
 #include "planner/forecast/run_end.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 
 namespace foretrain {
 namespace {

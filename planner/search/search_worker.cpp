@@ -15,7 +15,7 @@
 #include "models/base/parallel.hpp"
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
-#include "models/memory/memory_needs.hpp"
+#include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"

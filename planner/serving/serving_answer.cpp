@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "planner/answer/quantity.hpp"
-#include "planner/serving/internal/serving_words.hpp"
+#include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_study.hpp"
 #include "planner/text/format.hpp"
 

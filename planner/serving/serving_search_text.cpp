@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "planner/answer/value_json.hpp"
-#include "planner/serving/internal/serving_words.hpp"
+#include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

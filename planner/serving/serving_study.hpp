@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/serving/engine_bands.hpp"
+#include "models/serving/deployment.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/answer/study.hpp"
 #include "planner/answer/verdict.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "planner/answer/value_json.hpp"
-#include "planner/serving/internal/serving_words.hpp"
+#include "planner/serving/serving_fit.hpp"
 #include "planner/serving/serving_study.hpp"
 
 namespace foretrain {

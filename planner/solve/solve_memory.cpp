@@ -8,7 +8,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/solve/internal/solve_parts.hpp"

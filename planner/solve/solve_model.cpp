@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "models/layers/parameters.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/format.hpp"
 

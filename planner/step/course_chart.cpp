@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
-#include "planner/answer/memory_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/scene/scene.hpp"
 #include "planner/scene/scene_parts.hpp"
 #include "planner/step/step_slices.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/step/event_report.hpp"
 #include "planner/text/usage_error.hpp"
 #include "sim/step/event_forecast.hpp"

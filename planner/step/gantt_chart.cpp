@@ -8,9 +8,9 @@
 #include "models/base/require.hpp"
 #include "planner/scene/scene_parts.hpp"
 #include "planner/step/gantt.hpp"
-#include "planner/step/internal/gantt_frame.hpp"
+#include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/text/ticks.hpp"
 
 namespace foretrain {

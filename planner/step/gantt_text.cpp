@@ -10,7 +10,7 @@
 #include "planner/step/gantt.hpp"
 #include "planner/step/internal/gantt_view.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/text/ticks.hpp"
 
 namespace foretrain {

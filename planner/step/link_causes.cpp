@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/text/format.hpp"

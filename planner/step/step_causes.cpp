@@ -10,14 +10,14 @@
 #include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/eight_bit_weights.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/schedules/registry.hpp"
 #include "models/schedules/sharded_pipeline.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"
 #include "planner/forecast/waterfall.hpp"
-#include "planner/step/internal/kernel_shares.hpp"
 #include "planner/step/internal/step_causes.hpp"
+#include "planner/step/roofline.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {

@@ -12,7 +12,7 @@
 #include "planner/step/internal/step_causes.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/version.hpp"
 
 namespace foretrain {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "planner/step/step_slices.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 
 #include "models/base/require.hpp"
 #include "models/grid/process_grid.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 
 namespace foretrain {
 namespace {
@@ -94,6 +94,18 @@ std::string slice_link(const Job& job, const TaskGraph& graph, std::uint32_t id)
 MemoryCourse stage_memory_course(const Report& report, const StepPath& path, int stage) {
   const Job& job = report.scenario.job;
   return memory_course(job, stage_layout(job.model, job.parallel), path, stage);
+}
+
+std::int64_t step_passes(const Report& report) {
+  if (!report.prediction.step) return 0;
+  const Job& job = report.scenario.job;
+  return std::int64_t{2} * job.parallel.pipeline * job.parallel.virtual_stages * job.microbatches();
+}
+
+std::optional<StepPath> play_step(const Report& report, Detail detail) {
+  if (!report.prediction.step) return std::nullopt;
+  const Job& job = report.scenario.job;
+  return step_path(job, stage_layout(job.model, job.parallel), detail);
 }
 
 }  // namespace foretrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,5 +57,13 @@ struct StepRow {
 /// @pre course has two points
 [[nodiscard]] Scene course_chart(const MemoryCourse& course, Bytes usable, const SceneSpace& space);
 [[nodiscard]] std::string course_csv(const MemoryCourse& course);
+
+/// Passes of one step over all stages and chunks: forward and backward of every micro-batch. The
+/// task graph of the step has a small multiple of these. Zero where the plan cannot run.
+[[nodiscard]] std::int64_t step_passes(const Report& report);
+
+/// One step of a forecast as a task graph with the start and end of every task, for pictures.
+/// Nothing where the plan cannot run.
+[[nodiscard]] std::optional<StepPath> play_step(const Report& report, Detail detail = Detail::pass);
 
 }  // namespace foretrain

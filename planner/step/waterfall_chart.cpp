@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "models/base/require.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/waterfall.hpp"
 #include "planner/scene/scene.hpp"

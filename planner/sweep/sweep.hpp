@@ -8,7 +8,6 @@
 
 #include "models/base/prediction.hpp"
 #include "planner/sweep/sweep_grid.hpp"
-#include "planner/sweep/sweep_metrics.hpp"
 #include "planner/sweep/sweep_row.hpp"
 #include "scenarios/resolve/scenario_family.hpp"
 

@@ -19,7 +19,6 @@
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain::sweep_file {
 namespace {

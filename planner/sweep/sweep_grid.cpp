@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "calibration/imports/log_text.hpp"
-#include "models/base/contains.hpp"
+#include "calibration/imports/record_text.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/inputs/schedule_kind.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/number_range.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

@@ -16,7 +16,7 @@
 #include <new>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "planner/sweep/internal/sweep_worker.hpp"
 #include "planner/text/usage_error.hpp"

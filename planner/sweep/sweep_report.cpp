@@ -13,11 +13,11 @@
 #include "models/base/require.hpp"
 #include "planner/answer/quantity.hpp"
 #include "planner/answer/value_csv.hpp"
-#include "planner/sweep/sweep_metrics.hpp"
+#include "planner/sweep/sweep_row.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"
-#include "planner/text/shell_word.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "planner/text/quoting.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

@@ -10,7 +10,7 @@
 #include "models/base/require.hpp"
 #include "planner/sweep/internal/sweep_file.hpp"
 #include "planner/text/usage_error.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "models/base/quantity.hpp"
 
@@ -35,5 +40,47 @@ namespace foretrain {
 [[nodiscard]] std::string energy_text(Joules value);
 /// "$2,817,500".
 [[nodiscard]] std::string dollars_text(Dollars value);
+
+/// Whole numbers in short: FIRST..LAST, FIRST..LAST+STEP (or :STEP), FIRST..LAST*FACTOR.
+struct NumberRange {
+  enum class Way { plain, adds, multiplies };
+
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  Way way = Way::plain;  ///< plain means what its command says: doubling, or counting by one
+  std::int64_t by = 1;   ///< step or factor
+};
+
+/// A decimal whole number and nothing else.
+[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
+
+/// Nothing for any other text.
+[[nodiscard]] std::optional<NumberRange> number_range(std::string_view text);
+
+/// Its numbers, upwards from the first; a plain range counts by one.
+/// @throws UsageError, prefixed by `where`, for a range that is empty, does not advance, or has
+/// more than `most` numbers
+[[nodiscard]] std::vector<std::int64_t> numbers_of(const NumberRange& range,
+                                                   const std::string& where, std::size_t most);
+
+// Values of limits as people write them on the command line. All throw UsageError naming `option`
+// and what would be right.
+
+/// "2027-03-01". @throws UsageError for days that no calendar has
+[[nodiscard]] std::chrono::sys_days date_value(const std::string& option, const std::string& text);
+/// "30 days", "720 h", "6 weeks"; above zero.
+[[nodiscard]] Seconds duration_value(const std::string& option, const std::string& text);
+/// The time from `start` to a date, or a duration. @throws UsageError for dates before `start`
+[[nodiscard]] Seconds deadline_value(const std::string& option, const std::string& text,
+                                     std::chrono::sys_days start);
+/// "2.5 M USD"; above zero. @throws UsageError without a currency, and for others than USD, which
+/// scenarios price in
+[[nodiscard]] Dollars money_value(const std::string& option, const std::string& text);
+/// "10 MW", "700 kW".
+[[nodiscard]] Watts power_value(const std::string& option, const std::string& text);
+/// "4 GiB"; zero or more.
+[[nodiscard]] Bytes bytes_value(const std::string& option, const std::string& text);
+/// "10 %" or "0.1", as a share; above zero.
+[[nodiscard]] double share_value(const std::string& option, const std::string& text);
 
 }  // namespace foretrain

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 

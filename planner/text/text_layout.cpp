@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "planner/text/text_layout.hpp"
 
 #include <algorithm>
@@ -211,6 +212,26 @@ std::string span_bar(double start, double end, int cells, const TextStyle& style
   const auto rest = static_cast<std::size_t>(eighths % 8);
   return repeated(" ", first) + repeated("█", full) + std::string(partial[rest]) +
          repeated(" ", cells - first - full - (rest > 0 ? 1 : 0));
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') result += '\\';
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+std::string markdown_row(const std::vector<std::string>& cells) {
+  std::string result = "|";
+  for (const std::string& cell : cells) result += " " + cell + " |";
+  return result + "\n";
 }
 
 }  // namespace foretrain

@@ -46,4 +46,9 @@ enum class Tone { plain, strong, dim, good, bad, warn };
 /// `cells`. A span that is not empty shows at least one mark.
 [[nodiscard]] std::string span_bar(double start, double end, int cells, const TextStyle& style);
 
+/// Text in GitHub-flavoured Markdown, on one line, without a meaning for its characters.
+[[nodiscard]] std::string markdown_cell(const std::string& text);
+/// "| a | b |\n" of cells that are escaped already.
+[[nodiscard]] std::string markdown_row(const std::vector<std::string>& cells);
+
 }  // namespace foretrain

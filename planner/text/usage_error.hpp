@@ -20,4 +20,11 @@ class SystemError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The question needs a plan that runs, and this one does not: illegal, not modelled, or out of
+/// memory. The program ends with exit code 3.
+class CannotRun : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 }  // namespace foretrain

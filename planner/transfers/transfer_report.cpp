@@ -9,15 +9,15 @@
 #include <utility>
 #include <variant>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/layers/parameters.hpp"
-#include "models/post_training/weight_sync.hpp"
+#include "models/post_training/rollout.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/serving/serving_deployment.hpp"
 #include "planner/text/format.hpp"
-#include "sim/flows/achievable_links.hpp"
+#include "sim/flows/shared_links.hpp"
 #include "sim/flows/transfer_run.hpp"
 
 namespace foretrain {

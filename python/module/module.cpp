@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/too_large.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/program.hpp"

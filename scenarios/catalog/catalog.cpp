@@ -6,10 +6,10 @@
 #include "models/base/require.hpp"
 #include "models/layers/parameters.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
-#include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "topologies/fabrics/clos.hpp"
 

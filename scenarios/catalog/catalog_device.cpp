@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 #include "scenarios/catalog/internal/device_proportion.hpp"
 #include "scenarios/catalog/internal/machine_keys.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
-#include "scenarios/yaml/data_roots.hpp"
+#include "scenarios/yaml/confinement.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_device.hpp"
-#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 #include "scenarios/catalog/internal/machine_keys.hpp"
 #include "topologies/fabrics/fabric.hpp"
 

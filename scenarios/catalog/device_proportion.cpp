@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "scenarios/catalog/catalog_device.hpp"
-#include "scenarios/catalog/catalog_like.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

@@ -10,7 +10,7 @@
 
 #include "scenarios/catalog/catalog_device.hpp"
 #include "scenarios/catalog/catalog_machine.hpp"
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/fields/field_table.hpp"
 #include "scenarios/yaml/text_file.hpp"

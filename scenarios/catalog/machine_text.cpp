@@ -11,7 +11,6 @@
 #include "scenarios/catalog/catalog_machine.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

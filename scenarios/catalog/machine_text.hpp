@@ -8,7 +8,7 @@
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
 #include "topologies/imports/fabric_shape.hpp"
-#include "topologies/imports/host_description.hpp"
+#include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
 

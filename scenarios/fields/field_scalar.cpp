@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/plausible_range.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/yaml/data_roots.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/confinement.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "scenarios/huggingface/internal/huggingface_families.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
-#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {

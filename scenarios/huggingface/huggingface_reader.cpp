@@ -7,7 +7,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/yaml/units_text.hpp"
 

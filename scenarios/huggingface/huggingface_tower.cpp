@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/layers/vision_tower.hpp"
 #include "scenarios/huggingface/internal/huggingface_reader.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/fields/field_scalar.hpp"

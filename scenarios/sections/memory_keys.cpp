@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "scenarios/sections/layer_modules.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 
 namespace foretrain {
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/sections/sections.hpp"
+
+#include "scenarios/sections/parallel_keys.hpp"
 
 #include <utility>
 
-#include "scenarios/sections/rank_order_text.hpp"
+#include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/inputs/job.hpp"
+#include "models/inputs/llm.hpp"
 #include "models/post_training/post_training_plan.hpp"
 #include "models/serving/serving_plan.hpp"
 
@@ -30,5 +31,12 @@ struct WrittenScenario {
 /// The parts of a job that no key of a scenario holds, in words; empty for those that can be
 /// written.
 [[nodiscard]] std::vector<std::string> what_scenarios_cannot_say(const Job& job);
+
+/// The shape of a model with the keys of a model file, one `key: value` line each, without what the
+/// format assumes anyway. Name, title, sources and published count are not in it.
+[[nodiscard]] std::string model_shape_text(const LlmShape& shape);
+
+/// Whether two shapes are alike and no number that both know differs.
+[[nodiscard]] bool may_be_one_model(const LlmShape& a, const LlmShape& b);
 
 }  // namespace foretrain

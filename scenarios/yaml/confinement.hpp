@@ -6,9 +6,20 @@
 #include <string_view>
 #include <vector>
 
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/load_options.hpp"
 
 namespace foretrain {
+
+/// Where catalogs are looked for, in this order: `extra`; FORETRAIN_DATA_DIR if it is set, else the
+/// data folder next to the installed program (<program>/../share/foretrain) if there is one, else
+/// the source tree that this program was built from. None depends on the working directory.
+/// An extra root may also be the YAML file of one device. A root that is neither is reported.
+[[nodiscard]] std::vector<std::filesystem::path> catalog_roots(
+    const std::vector<std::filesystem::path>& extra, Diagnostics& diagnostics);
+
+/// A root that is not a folder of catalogs but the file of one device.
+[[nodiscard]] bool is_device_file(const std::filesystem::path& root);
 
 // A scenario may come from anybody: the files that it names (`extends`, `trace_file`) lie in its
 // own folder or repository, links resolved, or in a folder that the user names.

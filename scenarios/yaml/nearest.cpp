@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {

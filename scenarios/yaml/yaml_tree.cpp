@@ -14,7 +14,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "models/base/require.hpp"
-#include "scenarios/yaml/safe_text.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"
 
 namespace foretrain {

@@ -12,7 +12,6 @@
 #include "models/collectives/price.hpp"
 #include "models/inputs/simulation.hpp"
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/flow_simulation.hpp"
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/routes/routing.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/index.hpp"
 #include "models/base/quantity.hpp"
+#include "models/base/ranges.hpp"
 #include "models/inputs/simulation.hpp"
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/routes/routing.hpp"

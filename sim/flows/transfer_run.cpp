@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 #include "sim/flows/link_load.hpp"
 
 namespace foretrain {

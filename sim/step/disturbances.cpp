@@ -9,7 +9,7 @@
 #include <numbers>
 #include <string>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

@@ -8,7 +8,6 @@
 #include "models/step/path.hpp"
 #include "models/step/task_graph.hpp"
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/flow_simulation.hpp"
 
 namespace foretrain {
 

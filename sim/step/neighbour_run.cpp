@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "models/base/too_large.hpp"
 #include "models/forecast/path_forecast.hpp"

@@ -16,7 +16,7 @@
 
 #include "models/collectives/registry.hpp"
 #include "sim/collectives/collective_run.hpp"
-#include "sim/flows/achievable_links.hpp"
+#include "sim/flows/shared_links.hpp"
 #include "tests/models/collectives/h100_collectives.hpp"
 
 namespace {

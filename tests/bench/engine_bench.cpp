@@ -11,7 +11,7 @@
 
 #include "models/grid/stage_layout.hpp"
 #include "models/step/graph_build.hpp"
-#include "models/step/step_schedule.hpp"
+#include "models/step/step_exchanges.hpp"
 #include "models/step/step_time.hpp"
 #include "sim/step/event_engine.hpp"
 #include "tests/bench/bench_clock.hpp"

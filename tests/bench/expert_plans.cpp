@@ -15,7 +15,7 @@
 #include "calibration/records/run_record.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "planner/evidence/validate.hpp"
-#include "planner/forecast/plan_difference.hpp"
+#include "planner/forecast/plan_moves.hpp"
 #include "planner/search/plan_report.hpp"
 #include "scenarios/yaml/text_file.hpp"
 

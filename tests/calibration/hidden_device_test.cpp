@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "models/collectives/price.hpp"
-#include "models/kernels/kernel_band.hpp"
+#include "models/kernels/kernel_cost.hpp"
 #include "scenarios/catalog/catalog_device.hpp"
 #include "tests/calibration/measured_records.hpp"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/records/kernel_records.hpp"
+#include "calibration/records/measured_data.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "calibration/cases/kernel_case.hpp"
-#include "calibration/records/sweep_records.hpp"
 #include "tests/calibration/measured_records.hpp"
 
 using namespace foretrain;

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "calibration/fit/fold_cache.hpp"
+#include "calibration/fit/fold.hpp"
 #include "tests/calibration/measured_records.hpp"
 #include "tests/temporary_folder.hpp"
 

@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "calibration/imports/json_document.hpp"
-#include "calibration/imports/log_text.hpp"
 #include "calibration/imports/record_text.hpp"
 #include "import_test_logs.hpp"
 

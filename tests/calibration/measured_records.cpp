@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "calibration/records/vtrain_records.hpp"
+#include "calibration/records/csv_table.hpp"
 
 namespace foretrain {
 

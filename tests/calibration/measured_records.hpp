@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/records/kernel_records.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "calibration/records/run_catalog.hpp"
 #include "calibration/records/run_record.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "calibration/imports/sweep_row.hpp"
-#include "calibration/records/sweep_records.hpp"
+#include "calibration/records/measured_data.hpp"
 #include "import_test_logs.hpp"
 #include "tests/calibration/nccl_tests_text.hpp"
 

@@ -15,7 +15,7 @@
 #include "calibration/fit/constant_list.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
 #include "calibration/fit/profile_text.hpp"
-#include "calibration/records/vtrain_records.hpp"
+#include "calibration/records/csv_table.hpp"
 #include "scenarios/catalog/catalog_profiles.hpp"
 #include "tests/calibration/measured_records.hpp"
 

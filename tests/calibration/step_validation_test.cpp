@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "calibration/records/csv_table.hpp"
 #include "calibration/records/run_job.hpp"
-#include "calibration/records/vtrain_records.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/memory/memory.hpp"
 #include "models/step/step_costs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calibration/records/vtrain_records.hpp"
+#include "calibration/records/csv_table.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/yaml/units_text.hpp"
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 #include "sim/flows/max_min.hpp"
 #include "topologies/fabrics/clos.hpp"
 #include "topologies/fabrics/fabric.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/huggingface_plan.hpp"
 #include "tests/fuzz/promises.hpp"

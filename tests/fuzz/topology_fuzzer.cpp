@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "topologies/fabrics/switch_graph.hpp"
-#include "topologies/imports/host_description.hpp"
 #include "topologies/imports/network_description.hpp"
 
 namespace foretrain {

@@ -21,7 +21,7 @@
 #include "gui/window/main_window.hpp"
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/forecast/report_json.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "tests/gui/gui_fixture.hpp"
 
 namespace foretrain::gui {

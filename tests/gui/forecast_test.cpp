@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "gui/panes/advice_pane.hpp"
-#include "gui/panes/headlines.hpp"
+#include "gui/panes/card_row.hpp"
 #include "gui/process/forecaster.hpp"
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/forecast/report_json.hpp"

@@ -4,9 +4,9 @@
 #include "gui/views/answer_view.hpp"
 #include "gui/views/gantt_rows.hpp"
 #include "gui/views/registry.hpp"
-#include "planner/answer/memory_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/scene/scene_parts.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/text/ticks.hpp"
 #include "tests/gui/view_fixture.hpp"
 

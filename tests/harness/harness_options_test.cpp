@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include "calibration/harness/common/flag_reader.hpp"
 #include "calibration/harness/common/gpubench_options.hpp"
+#include "calibration/harness/common/json_line.hpp"
 #include "calibration/harness/common/ncclbench_options.hpp"
-#include "calibration/harness/common/sample.hpp"
-#include "calibration/harness/common/size_text.hpp"
 
 namespace foretrain::harness {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "planner/post_training/post_training_search.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 #include "planner/serving/serving_search.hpp"
 #include "planner/serving/serving_study.hpp"
 #include "planner/solve/procure.hpp"

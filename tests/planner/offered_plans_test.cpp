@@ -11,7 +11,7 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/forecast/smallest_change.hpp"
 #include "planner/solve/solve.hpp"
 

@@ -9,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/answer/memory_part.hpp"
-#include "planner/answer/step_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
@@ -20,11 +19,9 @@
 #include "planner/scene/scene.hpp"
 #include "planner/search/plan_cloud.hpp"
 #include "planner/step/roofline.hpp"
-#include "planner/step/step_play.hpp"
 #include "planner/step/step_slices.hpp"
 #include "planner/sweep/sweep_choices.hpp"
 #include "planner/text/palette.hpp"
-#include "planner/text/task_looks.hpp"
 
 namespace foretrain {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog/catalog_like.hpp"
+#include "scenarios/catalog/catalog_read.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/catalog/device_names.hpp"
+#include "scenarios/catalog/model_names.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "scenarios/sections/layer_modules.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 
 namespace foretrain {
 namespace {

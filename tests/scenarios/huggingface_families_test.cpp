@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "scenarios/catalog/catalog_models.hpp"
-#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 #include "scenarios/yaml/units_text.hpp"
 #include "tests/temporary_folder.hpp"
 #include "tests/test_text.hpp"

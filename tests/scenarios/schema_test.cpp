@@ -13,7 +13,6 @@
 #include "models/inputs/job.hpp"
 #include "scenarios/fields/field_reader.hpp"
 #include "scenarios/fields/reference.hpp"
-#include "scenarios/fields/schema_json.hpp"
 #include "scenarios/resolve/resolve.hpp"
 #include "scenarios/resolve/resolve_operations.hpp"
 #include "scenarios/sections/scenario_fields.hpp"

@@ -7,7 +7,6 @@
 #include "models/layers/vision_tower.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
 #include "scenarios/resolve/scenario.hpp"
-#include "scenarios/sections/model_text.hpp"
 #include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/collectives/collective_run.hpp"
-#include "sim/flows/achievable_links.hpp"
+#include "sim/flows/shared_links.hpp"
 #include "tests/models/collectives/h100_collectives.hpp"
 #include "topologies/fabrics/clos.hpp"
 

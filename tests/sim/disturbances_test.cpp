@@ -7,7 +7,7 @@
 
 #include "models/data/data_parallel.hpp"
 #include "models/grid/stage_layout.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "sim/step/event_run.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/sim/job_fabric.hpp"

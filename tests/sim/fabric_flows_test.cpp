@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/forecast/path_forecast.hpp"
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 #include "sim/step/event_run.hpp"
 #include "tests/models/random_plans.hpp"
 #include "topologies/routes/routing.hpp"

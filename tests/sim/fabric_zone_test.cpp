@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 #include "topologies/routes/routing.hpp"
 
 using namespace foretrain;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/flows/flow_simulation.hpp"
+#include "sim/flows/flow_network.hpp"
 
 using namespace foretrain;
 

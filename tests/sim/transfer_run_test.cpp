@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/sim/job_fabric.hpp"
 

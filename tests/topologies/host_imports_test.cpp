@@ -3,7 +3,7 @@
 
 #include "tests/topologies/import_fixtures.hpp"
 #include "topologies/fabrics/fabric.hpp"
-#include "topologies/imports/host_description.hpp"
+#include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 

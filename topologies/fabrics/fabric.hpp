@@ -145,7 +145,8 @@ struct Fabric {
 /// Links that are down, by LinkId.
 using LinkSet = std::vector<bool>;
 
-/// Links lost by a list of names: a node ("spine7": all its links), a host or compute tray of a rack
+/// Links lost by a list of names: a node ("spine7": all its links), a host or compute tray of a
+/// rack
 /// ("host3", "tray3": all links of its GPUs and NICs), a cable ("leaf5-spine7": both
 /// directions of all parallel cables; "leaf5-spine7#1": of one), or one direction ("leaf5>spine7").
 /// @return the first name that is neither, with what names there are.

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <limits>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 #include "topologies/fabrics/internal/fabric_builder.hpp"
 #include "topologies/fabrics/internal/mixed.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
 
 namespace foretrain {

@@ -7,7 +7,7 @@
 
 #include <pugixml.hpp>
 
-#include "topologies/imports/host_description.hpp"
+#include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,10 +5,55 @@
 #include <string_view>
 #include <vector>
 
+#include "models/inputs/cluster.hpp"
 #include "topologies/imports/fabric_shape.hpp"
 #include "topologies/imports/import_text.hpp"
 
 namespace foretrain {
+
+enum class NicTechnology { unknown, infiniband, ethernet, socket };
+FORETRAIN_ENUM_NAMES(NicTechnology, {NicTechnology::unknown, "unknown"},
+                     {NicTechnology::infiniband, "InfiniBand"},
+                     {NicTechnology::ethernet, "RDMA over Ethernet"},
+                     {NicTechnology::socket, "TCP"});
+
+/// A NIC that carries traffic of GPUs.
+struct FoundNic {
+  std::string name;              ///< mlx5_0
+  double gbit_per_second = 0.0;  ///< 0: the file does not say
+  NicTechnology technology = NicTechnology::unknown;
+};
+
+/// What the file of another tool says about one host. Zero and empty mean that it does not say.
+struct HostDescription {
+  int gpus = 0;
+  std::string pci_device;      ///< of a GPU, as "0x10de:0x2330"
+  int compute_capability = 0;  ///< 90 for sm_90
+  ScaleUpKind scale_up = ScaleUpKind::pcie;
+  int nvlink_lanes = 0;         ///< of one GPU, all together
+  std::vector<GpuPair> pairs;   ///< nvlink_mesh only
+  double pcie_transfers = 0.0;  ///< GT/s of a GPU's own link
+  int pcie_width = 0;           ///< its lanes
+  std::vector<FoundNic> nics;   ///< alike, by name
+  int cpu_threads = 0;          ///< of all NUMA domains
+  int numa_domains = 0;
+};
+
+/// The topology that NCCL writes into NCCL_TOPO_DUMP_FILE, of one host. NICs that share no PCIe
+/// switch with a GPU, where others do, and slower ones are left out and named.
+/// Format: NVIDIA/nccl src/graph/xml.cc (elements and attributes), docs of NCCL_TOPO_DUMP_FILE.
+/// @throws ImportError for anything that is no such file, GPUs that differ, and several hosts
+[[nodiscard]] HostDescription import_nccl_xml(std::string_view text, ImportNotes& notes);
+
+/// The matrix that `nvidia-smi topo -m` prints, legends included or not. It does not say what the
+/// GPUs are, nor how fast NICs are.
+/// @throws ImportError for anything that is no such matrix, and for lanes that differ by direction
+[[nodiscard]] HostDescription import_nvidia_smi(std::string_view text, ImportNotes& notes);
+
+/// Lanes between GPUs as one kind of link: all GPUs alike through switches, a mesh, or none.
+/// `lanes[i][j]` joins GPUs i and j. More lanes than a GPU has mean that a switch shares them:
+/// 18 is the most any GPU has (NVLink 4 and 5).
+void judge_lanes(const std::vector<std::vector<int>>& lanes, HostDescription& host);
 
 struct FoundSwitch {
   std::string name;

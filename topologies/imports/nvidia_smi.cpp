@@ -3,7 +3,7 @@
 #include <numeric>
 #include <optional>
 
-#include "topologies/imports/host_description.hpp"
+#include "topologies/imports/network_description.hpp"
 
 namespace foretrain {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "models/base/index.hpp"
-#include "topologies/imports/internal/network_planes.hpp"
+#include "models/base/ranges.hpp"
+#include "topologies/imports/internal/network_builder.hpp"
 
 namespace foretrain {
 namespace {

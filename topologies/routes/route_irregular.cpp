@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "topologies/routes/internal/route_parts.hpp"
 
 namespace foretrain {

@@ -11,9 +11,9 @@
 #include "calibration/cases/step_case.hpp"
 #include "calibration/fit/fit_plan.hpp"
 #include "calibration/fit/fit_stop.hpp"
-#include "calibration/fit/fitted_value.hpp"
-#include "calibration/fit/fold_cache.hpp"
+#include "calibration/fit/fold.hpp"
 #include "calibration/fit/internal/robust_fit.hpp"
+#include "calibration/fit/profile_constant.hpp"
 #include "calibration/fit/profile_fit.hpp"
 #include "models/grid/stage_layout.hpp"
 

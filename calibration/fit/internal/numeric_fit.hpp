@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "calibration/fit/fitted_value.hpp"
+#include "calibration/fit/profile_constant.hpp"
 #include "models/base/quantity.hpp"
 
 namespace foretrain {

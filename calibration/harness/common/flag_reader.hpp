@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretrain::harness {
@@ -29,5 +31,17 @@ struct FlagTable {
 
 /// "a,b,c" in parts; empty parts are kept.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text);
+
+/// "8", "8B", "64K", "64KiB", "1M", "4GiB": bytes in powers of 1024, as in nccl-tests.
+/// @return nothing where it is no size, negative, or above 2^62.
+[[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);
+
+/// "5min", "90s", "300": seconds. @return nothing where it is no duration above zero.
+[[nodiscard]] std::optional<double> parse_duration(std::string_view text);
+
+/// begin, begin * factor, ... up to end, which is always the last.
+/// @pre 0 < begin <= end; factor >= 2
+[[nodiscard]] std::vector<std::int64_t> size_ladder(std::int64_t begin, std::int64_t end,
+                                                    int factor);
 
 }  // namespace foretrain::harness

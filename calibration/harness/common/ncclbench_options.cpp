@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "calibration/harness/common/flag_reader.hpp"
-#include "calibration/harness/common/size_text.hpp"
 
 namespace foretrain::harness {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/harness/common/sample.hpp"
+#include "calibration/harness/common/json_line.hpp"
 
 namespace foretrain::harness {
 

@@ -15,7 +15,7 @@
 #include "calibration/harness/common/ncclbench_options.hpp"
 #include "calibration/harness/common/nvml.hpp"
 #include "calibration/harness/common/process_place.hpp"
-#include "calibration/harness/common/size_text.hpp"
+#include "calibration/harness/common/flag_reader.hpp"
 #include "calibration/harness/gpubench/gemm.hpp"
 #include "calibration/harness/ncclbench/collective_run.hpp"
 

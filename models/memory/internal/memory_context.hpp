@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/schedules/in_flight.hpp"
 
@@ -76,7 +76,7 @@ void add_shards(StageContext& context);
 [[nodiscard]] StageAccount account(const StageContext& context, const JobLivePasses& live,
                                    bool first = true);
 
-// torch.nn.DataParallel (memory_replicas.cpp).
+// torch.nn.DataParallel (memory_sums.cpp).
 /// Summed gradients of earlier micro-batches are there when the next ones come.
 [[nodiscard]] bool accumulates_gradients(const StageContext& context);
 /// Gradients of one backward pass, all of which wait for their sum.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/schedules/registry.hpp"
 #include "models/schedules/schedule.hpp"
 
 namespace foretrain::schedule_detail {
@@ -54,5 +55,19 @@ class PassList {
   Counts backwards_{};
   Counts weights_{};
 };
+
+/// The traits of every schedule, each defined in the file of its name.
+#define FORETRAIN_DECLARE(identifier, name) extern const ScheduleTraits identifier##_traits;
+FORETRAIN_SCHEDULES(FORETRAIN_DECLARE)
+#undef FORETRAIN_DECLARE
+
+/// The orders of all stages where each follows from its own stage alone.
+template <std::vector<Pass> (*stage_order)(const ScheduleShape&, int)>
+std::vector<std::vector<Pass>> stage_by_stage(const ScheduleShape& shape) {
+  std::vector<std::vector<Pass>> stages;
+  stages.reserve(static_cast<std::size_t>(shape.stages));
+  for (int stage = 0; stage < shape.stages; ++stage) stages.push_back(stage_order(shape, stage));
+  return stages;
+}
 
 }  // namespace foretrain::schedule_detail

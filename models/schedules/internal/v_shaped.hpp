@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "models/schedules/internal/registered.hpp"
+#include "models/schedules/internal/pass_list.hpp"
 #include "models/schedules/schedule.hpp"
 
 namespace foretrain::schedule_detail {

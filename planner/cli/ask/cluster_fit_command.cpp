@@ -13,7 +13,7 @@
 #include "planner/cli/terminal.hpp"
 #include "planner/cluster/cluster_file.hpp"
 #include "planner/cluster/workload_fit.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {

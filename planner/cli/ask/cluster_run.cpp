@@ -8,7 +8,7 @@
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/cluster/cluster_hosts.hpp"
-#include "planner/text/number_range.hpp"
+#include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 

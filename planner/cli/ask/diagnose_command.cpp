@@ -13,7 +13,6 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/post_training/post_training_diagnosis.hpp"
-#include "planner/text/cannot_run.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/text_file.hpp"

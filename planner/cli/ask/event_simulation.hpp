@@ -12,7 +12,6 @@
 #include "planner/page/replay_page.hpp"
 #include "planner/step/event_report.hpp"
 #include "planner/step/link_causes.hpp"
-#include "planner/step/neighbour_report.hpp"
 
 namespace foretrain {
 

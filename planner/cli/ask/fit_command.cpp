@@ -11,7 +11,7 @@
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/post_training/post_training_study.hpp"
 #include "planner/scene/scene.hpp"

@@ -7,7 +7,7 @@
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/machine_options.hpp"
+#include "planner/cli/plan_options.hpp"
 #include "planner/solve/procure.hpp"
 #include "planner/text/usage_error.hpp"
 

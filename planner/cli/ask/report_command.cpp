@@ -14,7 +14,7 @@
 #include "planner/cli/plan_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/forecast/budget.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/text/usage_error.hpp"

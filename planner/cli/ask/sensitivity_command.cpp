@@ -8,7 +8,7 @@
 #include "planner/scene/scene.hpp"
 #include "planner/search/search.hpp"
 #include "planner/solve/sensitivity.hpp"
-#include "planner/text/limit_text.hpp"
+#include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 

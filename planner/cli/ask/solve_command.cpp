@@ -9,17 +9,17 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/ask/cluster_run.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
-#include "planner/cli/machine_options.hpp"
+#include "planner/cli/plan_options.hpp"
 #include "planner/cli/source_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/search/search.hpp"
 #include "planner/solve/solve.hpp"
-#include "planner/text/limit_text.hpp"
+#include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 

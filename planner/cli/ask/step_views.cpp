@@ -11,7 +11,7 @@
 #include "planner/cli/command.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/forecast/step_power.hpp"
+#include "planner/forecast/power_chart.hpp"
 #include "planner/step/gantt.hpp"
 #include "planner/step/trace.hpp"
 #include "planner/text/format.hpp"

@@ -14,18 +14,18 @@
 #include <memory>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/help/program_build.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/sweep/sweep.hpp"
+#include "planner/sweep/sweep_choices.hpp"
 #include "planner/sweep/sweep_pool.hpp"
-#include "planner/sweep/sweep_ranks.hpp"
 #include "planner/sweep/sweep_report.hpp"
 #include "planner/sweep/sweep_store.hpp"
 #include "planner/text/format.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/sections/compose.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

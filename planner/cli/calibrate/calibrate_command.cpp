@@ -10,7 +10,6 @@
 
 #include "calibration/fit/fit_stop.hpp"
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/calibrate_commands.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/interruption.hpp"
 #include "planner/cli/output_file.hpp"
@@ -19,7 +18,7 @@
 #include "planner/constants/measured_profile.hpp"
 #include "planner/evidence/inference.hpp"
 #include "planner/own_runs/own_runs.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 

@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include "planner/cli/answer_output.hpp"
-#include "planner/cli/calibrate_commands.hpp"
+#include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/field_table.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

@@ -12,7 +12,7 @@
 #include "planner/evidence/studies.hpp"
 #include "planner/evidence/validate_pictures.hpp"
 #include "planner/scene/scene.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 

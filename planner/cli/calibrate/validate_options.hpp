@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/validate/inference_left_out.hpp"
+#include "calibration/validate/inference_validation.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/command.hpp"
 #include "planner/evidence/left_out.hpp"

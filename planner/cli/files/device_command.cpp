@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/device_text.hpp"

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/cli/commands.hpp"
-#include "planner/cli/machine_options.hpp"
 #include "planner/cli/output_file.hpp"
+#include "planner/cli/plan_options.hpp"
 #include "planner/cli/terminal.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"

@@ -16,7 +16,7 @@
 #include "planner/text/format.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/resolve/scenario.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

@@ -33,7 +33,7 @@ struct Finding {
 /// writes to. Never throws for what it finds.
 [[nodiscard]] std::vector<Finding> examine();
 
-// What examine() asks libraries, in doctor_libraries.cpp.
+// What examine() asks libraries, in doctor_command.cpp.
 
 /// Loads a plug-in and asks the library behind it. `problem` stays empty, or says in one sentence
 /// why it does not load.

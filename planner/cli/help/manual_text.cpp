@@ -105,7 +105,7 @@ std::string commands_section(const CommandRow& command, const std::vector<std::s
 }  // namespace
 
 std::string manual_page(const CommandRow& command, const std::vector<std::string>& path,
-                        const std::string& version) {
+                        const std::string& release) {
   const std::string name = joined_path(path, "-");
   std::string help = command.help;
   std::ranges::replace(help, '\n', ' ');
@@ -113,7 +113,7 @@ std::string manual_page(const CommandRow& command, const std::vector<std::string
   // Left-adjusted and without hyphenation: commands must be copied as they are.
   std::string text =
       fmt::format(".TH {} 1 \"\" \"foretrain {}\" \"Foretrain manual\"\n.ad l\n.nh\n",
-                  roff(upper(name)), roff(version));
+                  roff(upper(name)), roff(release));
   text += ".SH NAME\n" + roff(name) + " \\- " + roff(brief) + "\n";
   text += ".SH SYNOPSIS\n" + synopsis(command, path) + "\n";
   text += ".SH DESCRIPTION\n" + roff(help) + (help.ends_with('.') ? "" : ".") + "\n" +

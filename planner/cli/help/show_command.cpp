@@ -3,19 +3,18 @@
 #include <filesystem>
 #include <memory>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/answer_output.hpp"
 #include "planner/cli/commands.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/explain/catalog_text.hpp"
 #include "planner/network/fabric_chart.hpp"
 #include "planner/network/fabric_text.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/machine_names.hpp"
 #include "scenarios/fields/reference.hpp"
-#include "scenarios/fields/schema_json.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"

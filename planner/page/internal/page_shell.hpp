@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,5 +32,10 @@ struct PageShell {
 /// {id, title} of the sections that are not folded.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> section_links(
     const Answer& answer, const std::string& prefix);
+
+/// The files under planner/html: the page with {{title}}, {{style}}, {{data}} and {{script}}.
+[[nodiscard]] std::string_view page_template();
+[[nodiscard]] std::string_view page_style();
+[[nodiscard]] std::string_view page_script();
 
 }  // namespace foretrain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>

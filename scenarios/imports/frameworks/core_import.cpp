@@ -14,7 +14,7 @@
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
 #include "scenarios/imports/shell/shell_variables.hpp"
-#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 #include "scenarios/yaml/nearest.hpp"
 #include "scenarios/yaml/text_file.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/internal/core_fields.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"

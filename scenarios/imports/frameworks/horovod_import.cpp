@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options and defaults: horovodrun --help; docs/tensor-fusion.rst; a threshold of 128 MB and cycles
 // of 1 ms since release 0.21.0 (horovod/horovod pull request 2468).
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>

@@ -8,10 +8,9 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/catalog/catalog_defaults.hpp"
+#include "scenarios/catalog/catalog_entry.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/machine_names.hpp"
-#include "scenarios/sections/model_text.hpp"
 #include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and defaults: AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, read in November 2026.
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/core_config.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and components: torchtune's recipes/configs, as of release 0.6.
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 
 #include <algorithm>

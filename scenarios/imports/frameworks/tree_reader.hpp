@@ -12,7 +12,6 @@
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
-#include "scenarios/yaml/safe_text.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
 namespace foretrain {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_python.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/swift_megatron.hpp"

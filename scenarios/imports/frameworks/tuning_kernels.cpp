@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 

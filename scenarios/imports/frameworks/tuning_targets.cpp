@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "models/layers/adapter_layers.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"

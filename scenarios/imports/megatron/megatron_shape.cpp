@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/sections/model_text.hpp"
+#include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {

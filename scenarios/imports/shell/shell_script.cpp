@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "scenarios/imports/shell/shell_condition.hpp"
 #include "scenarios/imports/shell/shell_tokens.hpp"
 

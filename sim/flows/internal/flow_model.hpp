@@ -8,7 +8,6 @@
 #include "models/base/quantity.hpp"
 #include "sim/flows/event_queue.hpp"
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/flow_simulation.hpp"
 #include "sim/flows/max_min.hpp"
 
 namespace foretrain {

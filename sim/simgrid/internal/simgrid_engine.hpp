@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/flow_simulation.hpp"
 #include "sim/flows/internal/flow_model.hpp"
 #include "topologies/fabrics/fabric.hpp"
 #include "topologies/routes/routing.hpp"

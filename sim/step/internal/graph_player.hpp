@@ -10,7 +10,6 @@
 
 #include "models/step/task_graph.hpp"
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/flow_simulation.hpp"
 #include "sim/step/event_engine.hpp"
 
 namespace foretrain {

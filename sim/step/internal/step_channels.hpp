@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "models/grid/group_exchange.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/job.hpp"
 #include "models/step/task_graph.hpp"

@@ -9,8 +9,8 @@
 #include "models/inputs/job.hpp"
 #include "models/step/task_graph.hpp"
 #include "sim/flows/flow_network.hpp"
-#include "sim/flows/internal/shared_links.hpp"
 #include "sim/flows/link_load.hpp"
+#include "sim/flows/shared_links.hpp"
 #include "sim/step/internal/step_channels.hpp"
 #include "topologies/fabrics/fabric.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/exposed_exchange.hpp"
+#include "models/collectives/collective_cost.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -12,7 +12,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/step/graph_build.hpp"
 #include "models/step/path.hpp"
-#include "models/step/step_schedule.hpp"
+#include "models/step/step_exchanges.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/random_plans.hpp"

@@ -7,7 +7,7 @@
 #include "models/layers/flops.hpp"
 #include "models/layers/launch_graphs.hpp"
 #include "models/layers/layer_cost.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "tests/models/example_job.hpp"

@@ -8,7 +8,6 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/layers/flops.hpp"
 #include "models/layers/layer_cost.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/layers/layer_operators.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/rules/plan_sizes.hpp"
 #include "tests/models/example_job.hpp"

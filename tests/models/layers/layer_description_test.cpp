@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "tests/models/layers/moe_jobs.hpp"
 

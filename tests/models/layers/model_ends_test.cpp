@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/layers/model_ends.hpp"
+#include "models/layers/layer_ends.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "models/layers/activations.hpp"
 #include "models/layers/flops.hpp"
 #include "models/layers/layer_cost.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "tests/models/layers/moe_jobs.hpp"
 

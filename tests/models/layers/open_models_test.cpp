@@ -10,7 +10,6 @@
 #include "models/layers/activations.hpp"
 #include "models/layers/flops.hpp"
 #include "models/layers/layer_description.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"

@@ -10,7 +10,6 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/layers/flops.hpp"
 #include "models/memory/memory.hpp"
-#include "models/memory/memory_needs.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"

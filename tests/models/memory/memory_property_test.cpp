@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 
 #include "models/grid/process_grid.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/schedules/in_flight.hpp"

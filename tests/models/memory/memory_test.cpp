@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "tests/models/memory/memory_jobs.hpp"
 
 namespace foretrain {

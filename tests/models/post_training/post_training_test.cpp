@@ -10,7 +10,6 @@
 #include "models/post_training/post_training_plan.hpp"
 #include "models/post_training/post_training_step.hpp"
 #include "models/post_training/rollout.hpp"
-#include "models/post_training/weight_sync.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/step/step_costs.hpp"
 #include "tests/models/example_job.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/layers/layer_cost.hpp"
-#include "models/layers/memory_parameters.hpp"
+#include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/step/step_costs.hpp"

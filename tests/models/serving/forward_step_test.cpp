@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "models/serving/engine_bands.hpp"
+#include "models/serving/deployment.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/serving_memory.hpp"
 #include "models/serving/steady_load.hpp"

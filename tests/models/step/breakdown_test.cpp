@@ -15,7 +15,7 @@
 #include "models/step/data_loading.hpp"
 #include "models/step/graph_build.hpp"
 #include "models/step/path.hpp"
-#include "models/step/step_schedule.hpp"
+#include "models/step/step_exchanges.hpp"
 #include "models/step/step_time.hpp"
 #include "tests/models/random_plans.hpp"
 #include "tests/models/step/breakdown_parts.hpp"

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "models/data/data_parallel.hpp"
-#include "models/layers/memory_parameters.hpp"
 #include "models/layers/parameters.hpp"
 #include "models/memory/memory.hpp"
 #include "models/schedules/registry.hpp"

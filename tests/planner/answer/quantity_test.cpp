@@ -5,13 +5,11 @@
 #include <set>
 #include <sstream>
 
-#include "planner/answer/memory_part.hpp"
+#include "planner/answer/prediction_parts.hpp"
 #include "planner/answer/quantity.hpp"
-#include "planner/answer/run_part.hpp"
-#include "planner/forecast/report_csv.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/forecast/waterfall.hpp"
-#include "planner/sweep/sweep_metrics.hpp"
+#include "planner/sweep/sweep_row.hpp"
 #include "tests/planner/fixtures.hpp"
 
 namespace foretrain {

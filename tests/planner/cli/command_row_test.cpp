@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/command_line.hpp"
 #include "planner/cli/program.hpp"
 #include "planner/text/usage_error.hpp"

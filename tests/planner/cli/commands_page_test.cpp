@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "models/base/contains.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/cli/program.hpp"
 #include "tests/test_text.hpp"
 

@@ -15,7 +15,6 @@
 #include "planner/page/answer_page.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/fields/reference.hpp"
-#include "scenarios/fields/schema_json.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/cluster/cluster_texts.hpp"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/diagnosis/diagnose.hpp"
-#include "calibration/diagnosis/hypothesis.hpp"
+#include "calibration/diagnosis/hypotheses.hpp"
 #include "calibration/diagnosis/likelihood.hpp"
 #include "calibration/training_logs/read_training_log.hpp"
 #include "models/grid/stage_layout.hpp"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "calibration/diagnosis/diagnose.hpp"
-#include "calibration/diagnosis/hypothesis.hpp"
+#include "calibration/diagnosis/hypotheses.hpp"
 #include "calibration/training_logs/read_training_log.hpp"
 #include "scenarios/resolve/scenario.hpp"
 

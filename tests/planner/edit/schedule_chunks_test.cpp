@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/edit/schedule_chunks.hpp"
+#include "planner/edit/scenario_draft.hpp"
 
 #include <catch2/catch.hpp>
 

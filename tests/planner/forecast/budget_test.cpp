@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
-#include "planner/forecast/budget.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/forecast/summary.hpp"
-#include "planner/sweep/sweep_metrics.hpp"
+#include "planner/sweep/sweep_row.hpp"
 #include "planner/text/json.hpp"
 #include "tests/planner/fixtures.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/scene/scene.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"

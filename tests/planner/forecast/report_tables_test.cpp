@@ -6,8 +6,8 @@
 
 #include "planner/answer/value_csv.hpp"
 #include "planner/forecast/report_answer.hpp"
-#include "planner/forecast/report_csv.hpp"
-#include "planner/text/markdown.hpp"
+#include "planner/forecast/report_json.hpp"
+#include "planner/text/text_layout.hpp"
 #include "tests/planner/fixtures.hpp"
 
 using namespace foretrain;

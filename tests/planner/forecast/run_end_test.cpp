@@ -3,13 +3,12 @@
 
 #include <cmath>
 
-#include "planner/forecast/budget.hpp"
 #include "planner/forecast/goodput_study.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/page/compare.hpp"
-#include "planner/search/search_report.hpp"
+#include "planner/search/plan_report.hpp"
 #include "planner/solve/solve.hpp"
 #include "tests/planner/fixtures.hpp"
 #include "tests/planner/forecast/shipped_scenario.hpp"

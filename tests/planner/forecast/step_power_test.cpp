@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/forecast/step_power.hpp"
+#include "planner/forecast/power_chart.hpp"
 #include "planner/scene/scene.hpp"
 
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/step/event_report.hpp"
-#include "planner/step/step_play.hpp"
+#include "planner/step/step_slices.hpp"
 #include "tests/test_text.hpp"
 
 using namespace foretrain;

@@ -199,7 +199,8 @@ TEST_CASE("collective table: a scenario's disturbances are played, or said not t
   request.simulation.disturbances = {what};
   const CollectiveTable table = table_of(request);
   CHECK(table.rows.front().time == healthy);
-  CHECK(table.rows.front().flows == 48);  // in two hosts 8 edges each inside, 8 out with two flows each
+  CHECK(table.rows.front().flows ==
+        48);  // in two hosts 8 edges each inside, 8 out with two flows each
   REQUIRE_FALSE(table.notes.empty());
   CHECK_THAT(table.notes.back(), Contains("not simulated here: background"));
 }

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/forecast/step_power.hpp"
+#include "planner/forecast/power_chart.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/scene/scene_parts.hpp"
 #include "planner/solve/sensitivity.hpp"
 #include "planner/step/roofline.hpp"
 #include "planner/step/step_losses.hpp"
-#include "planner/step/step_play.hpp"
 #include "planner/step/step_slices.hpp"
 
 namespace foretrain {

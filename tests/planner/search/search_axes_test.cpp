@@ -12,7 +12,6 @@
 #include "models/rules/plan_sizes.hpp"
 #include "planner/search/plan_report.hpp"
 #include "planner/search/search.hpp"
-#include "planner/search/search_report.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/search/search_fixtures.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/forecast/closed_form.hpp"
-#include "models/memory/memory_needs.hpp"
+#include "models/memory/memory.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
 #include "models/step/step_time.hpp"

@@ -10,7 +10,6 @@
 
 #include "models/forecast/closed_form.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/search/search_report.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/search/search_fixtures.hpp"
 

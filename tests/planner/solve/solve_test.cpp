@@ -11,7 +11,7 @@
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/rules/plan_rules.hpp"
-#include "planner/forecast/fit.hpp"
+#include "planner/forecast/fit_room.hpp"
 #include "planner/search/search.hpp"
 #include "planner/solve/internal/solve_parts.hpp"
 #include "planner/text/usage_error.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "models/base/index.hpp"
+#include "models/base/ranges.hpp"
 #include "planner/answer/answer.hpp"
 #include "planner/forecast/report_answer.hpp"
 #include "planner/forecast/report_json.hpp"

@@ -5,9 +5,8 @@
 #include <sstream>
 
 #include "planner/step/gantt.hpp"
-#include "planner/step/internal/gantt_frame.hpp"
 #include "planner/step/internal/gantt_view.hpp"
-#include "planner/text/task_looks.hpp"
+#include "planner/text/palette.hpp"
 #include "planner/text/ticks.hpp"
 #include "tests/planner/step/graph_fixtures.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "models/step/step_time.hpp"
 #include "planner/step/event_report.hpp"
-#include "planner/step/internal/kernel_shares.hpp"
+#include "planner/step/roofline.hpp"
 #include "planner/step/step_losses.hpp"
 #include "planner/text/format.hpp"
 #include "tests/planner/fixtures.hpp"

@@ -8,7 +8,7 @@
 #include "planner/check/check.hpp"
 #include "planner/edit/idle_settings.hpp"
 #include "planner/explain/explain.hpp"
-#include "planner/forecast/budget.hpp"
+#include "planner/forecast/run_end.hpp"
 #include "planner/page/compare.hpp"
 #include "planner/page/report_page.hpp"
 #include "planner/serving/serving_study.hpp"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "planner/sweep/sweep_ranks.hpp"
+#include "planner/sweep/sweep_choices.hpp"
 #include "tests/temporary_folder.hpp"
 
 using namespace foretrain;

@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "planner/sweep/internal/sweep_file.hpp"
-#include "planner/sweep/sweep_metrics.hpp"
 #include "planner/sweep/sweep_report.hpp"
+#include "planner/sweep/sweep_row.hpp"
 #include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/sweep/usage_message.hpp"

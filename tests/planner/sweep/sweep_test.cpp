@@ -12,7 +12,7 @@
 #include "models/forecast/path_forecast.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/sweep/sweep_report.hpp"
-#include "planner/text/shell_word.hpp"
+#include "planner/text/quoting.hpp"
 #include "planner/text/usage_error.hpp"
 #include "tests/planner/sweep/usage_message.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/text/limit_text.hpp"
+#include "planner/text/format.hpp"
 
 #include <catch2/catch.hpp>
 

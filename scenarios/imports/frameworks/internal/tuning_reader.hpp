@@ -140,7 +140,7 @@ class TuningReader {
   bool trl_ = false;     ///< TRL's arguments, since its defaults are others than the Trainer's
   bool kahan_ = false;   ///< 16-bit weights are updated with what rounding lost of them
   std::optional<LlmShape> shape_;
-  std::optional<PackedCheckpoint> packed_;  ///< of the model's config.json
+  std::optional<PackedCheckpoint> packed_;   ///< of the model's config.json
   std::optional<int> micro_, accumulation_;  ///< as the files say them
 };
 
