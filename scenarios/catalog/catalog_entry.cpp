@@ -131,7 +131,13 @@ std::optional<CatalogFile> find_requested(CatalogKind kind, const CatalogRequest
   const std::string hint =
       nearest_hint(model ? lower_case(last_part(request.name)) : request.name, names);
   message += hint.empty() ? "." : hint;
-  message += names.empty() ? " The catalog has none" : " Known: " + joined(names);
+  constexpr std::size_t most_named = 100;
+  if (names.empty())
+    message += " The catalog has none";
+  else if (names.size() <= most_named)
+    message += " Known: " + joined(names);
+  else
+    message += fmt::format(" foretrain show {} lists the {}", name_of(kind), names.size());
   if (is_entry_name(request.name) && is_worth_adding(kind, hint))
     message += how_to_add(kind, request.name);
   context.diagnostics.add(request.mark, request.path, std::move(message));

@@ -19,7 +19,7 @@ constexpr std::size_t longest_name = 100;
 std::string folded(std::string_view text) {
   std::string result(text);
   for (char& c : result)
-    c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    c = c == '_' || c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return result;
 }
 
@@ -30,28 +30,72 @@ bool extends(std::string_view text, std::string_view candidate) {
           text.substr(0, candidate.size()) == candidate);
 }
 
-/// Words between dashes that name a chip, such as h100, gb300 and l40s.
-std::vector<std::string_view> chips_in(std::string_view name) {
-  const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::vector<std::string_view> chips;
+bool is_small_letter(char c) { return c >= 'a' && c <= 'z'; }
+bool is_of_number(char c) { return (c >= '0' && c <= '9') || c == '.'; }
+
+/// The parts of a name between dashes.
+std::vector<std::string_view> words_between_dashes(std::string_view name) {
+  std::vector<std::string_view> words;
   for (std::size_t from = 0; from < name.size();) {
     const std::size_t end = std::min(name.find('-', from), name.size());
-    const std::string_view word = name.substr(from, end - from);
-    const auto number = std::find_if_not(word.begin(), word.end(), letter);
-    const auto rest = std::find_if_not(number, word.end(), digit);
+    words.push_back(name.substr(from, end - from));
+    from = end + 1;
+  }
+  return words;
+}
+
+/// Words that name a chip, such as h100, gb300 and l40s.
+std::vector<std::string_view> chips_in(std::string_view name) {
+  std::vector<std::string_view> chips;
+  for (const std::string_view word : words_between_dashes(name)) {
+    const auto number = std::find_if_not(word.begin(), word.end(), is_small_letter);
+    const auto rest = std::find_if_not(number, word.end(), is_of_number);
     const auto letters = number - word.begin();
     if (letters >= 1 && letters <= 2 && rest - number >= 2 && word.end() - rest <= 1)
       chips.push_back(word);
-    from = end + 1;
   }
   return chips;
+}
+
+/// The numbers of a name: 3.1 and 8 of llama3.1-8b.
+std::vector<std::string_view> numbers_in(std::string_view name) {
+  std::vector<std::string_view> numbers;
+  for (std::size_t from = 0; from < name.size(); ++from) {
+    std::size_t end = from;
+    while (end < name.size() && is_of_number(name[end])) ++end;
+    if (end > from) numbers.push_back(name.substr(from, end - from));
+    from = end;
+  }
+  return numbers;
+}
+
+/// 12b, 0.6b, 350m.
+bool is_size(std::string_view word) {
+  const auto rest = std::find_if_not(word.begin(), word.end(), is_of_number);
+  return rest != word.begin() && word.end() - rest == 1 && (*rest == 'b' || *rest == 'm');
 }
 
 /// Whether one goes on where the other ends, or has the same characters in another order.
 bool may_be_one_chip(std::string_view a, std::string_view b) {
   if (a.starts_with(b) || b.starts_with(a)) return true;
   return std::is_permutation(a.begin(), a.end(), b.begin(), b.end());
+}
+
+/// Other numbers are another product, no misspelling: "qwen3-9b" means neither "qwen3-4b" nor
+/// "qwen3.5-9b". One name may have more of them than the other, but begins with the same.
+bool has_other_numbers(std::string_view text, std::string_view candidate) {
+  auto fewer = numbers_in(text);
+  auto more = numbers_in(candidate);
+  if (fewer.empty() || more.empty()) return false;
+  if (fewer.size() > more.size()) std::swap(fewer, more);
+  const auto same = [](std::string_view a, std::string_view b) {
+    return a == b || (std::min(a.size(), b.size()) >= 2 && may_be_one_chip(a, b));
+  };
+  if (!same(fewer.front(), more.front())) return true;
+  std::size_t found = 0;
+  for (const std::string_view number : more)
+    if (found < fewer.size() && same(fewer[found], number)) ++found;
+  return found < fewer.size();
 }
 
 /// Other digits are another chip, no misspelling: "dgx-h200" does not mean "dgx-b200".
@@ -79,6 +123,38 @@ std::vector<std::string> names_with_chip(std::string_view text,
     const bool same =
         std::ranges::any_of(asked, [&](std::string_view chip) { return contains(chips, chip); });
     if (same && found.size() < most_names) found.push_back(in_quotes(candidate));
+  }
+  return found;
+}
+
+/// A name without its sizes and dashes, and without who published it.
+std::string family_of(std::string_view name) {
+  std::string family;
+  for (const std::string_view word : words_between_dashes(name.substr(name.find_last_of('/') + 1)))
+    if (!is_size(word)) family += word;
+  return family;
+}
+
+/// The first few names that differ from `text` in their size alone, in quotes: of the longest
+/// family that it begins with.
+std::vector<std::string> other_sizes(std::string_view text,
+                                     const std::vector<std::string>& candidates) {
+  constexpr std::size_t most_names = 6;
+  const std::string wanted = folded(text.substr(0, longest_name));
+  const auto sized = [](const std::string& name) {
+    return std::ranges::any_of(words_between_dashes(name), is_size);
+  };
+  std::vector<std::string> found;
+  if (!sized(wanted)) return found;
+  const std::string family = family_of(wanted);
+  std::size_t longest = 1;
+  for (const std::string& candidate : candidates) {
+    const std::string name = folded(candidate);
+    const std::string other = family_of(name);
+    if (other.size() < longest || !sized(name) || !family.starts_with(other)) continue;
+    if (other.size() > longest) found.clear();
+    longest = other.size();
+    if (found.size() < most_names) found.push_back(in_quotes(candidate));
   }
   return found;
 }
@@ -135,7 +211,7 @@ std::optional<std::string> nearest(std::string_view text,
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
     const std::string name = folded(candidate);
-    if (names_other_chip(wanted, name)) continue;
+    if (names_other_chip(wanted, name) || has_other_numbers(wanted, name)) continue;
     const std::size_t allowed = std::max(wanted.size(), name.size()) / 3;
     const std::size_t least = least_distance(letters, letters_of(name));
     // The distance itself is quadratic: it is taken of the few names that may be near.
@@ -152,10 +228,13 @@ std::optional<std::string> nearest(std::string_view text,
 }
 
 std::string nearest_hint(std::string_view text, const std::vector<std::string>& candidates) {
-  if (const auto found = nearest(text, candidates))
-    return "; did you mean " + in_quotes(*found) + "?";
+  const auto found = nearest(text, candidates);
+  const auto sizes = other_sizes(text, candidates);
+  const bool related = found && family_of(folded(*found)) == family_of(folded(text));
+  if (found && (sizes.empty() || related)) return "; did you mean " + in_quotes(*found) + "?";
   const auto same = names_with_chip(text, candidates);
-  return same.empty() ? std::string{} : "; did you mean " + joined(same) + "?";
+  if (!same.empty()) return "; did you mean " + joined(same) + "?";
+  return sizes.empty() ? std::string{} : "; of other sizes there are " + joined(sizes) + ".";
 }
 
 }  // namespace foretrain

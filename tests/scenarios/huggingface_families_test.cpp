@@ -140,7 +140,7 @@ TEST_CASE("a file is read as another family where that is asked for, and says so
   REQUIRE(read.model);
   CHECK(read.model->shape.qk_norm);
   CHECK(tells(*read.model, "read as qwen3 (--as), not as 'brand_new'"));
-  CHECK(read_family(text, {"model", "qwen33"}).error.find("did you mean 'qwen3'?") !=
+  CHECK(read_family(text, {"model", "qwenn3"}).error.find("did you mean 'qwen3'?") !=
         std::string::npos);
   // By the keys where no name is near.
   CHECK(read_family("{\"model_type\": \"x\", \"kv_lora_rank\": 512, " + plain + "}")

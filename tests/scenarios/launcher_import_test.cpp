@@ -147,8 +147,8 @@ TEST_CASE("what torchtune does and is not modelled is refused by name", "[scenar
         std::string::npos);
   CHECK(said("max_seq_len: 2048", "max_seq_len: null").find("tokenizer.max_seq_len: is not set") !=
         std::string::npos);
-  CHECK(said("lora_llama3_1_8b", "lora_phi3_mini")
-            .find("model._component_: 'lora_phi3_mini' is no model of the catalog") !=
+  CHECK(said("lora_llama3_1_8b", "lora_phi9_mini")
+            .find("model._component_: 'lora_phi9_mini' is no model of the catalog") !=
         std::string::npos);
   CHECK(said("'v_proj'", "'w_proj'").find("'w_proj' is none of q_proj") != std::string::npos);
 }

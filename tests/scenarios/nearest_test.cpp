@@ -69,6 +69,31 @@ TEST_CASE("nearest name: passing over what is too far changes no answer", "[scen
   }
 }
 
+TEST_CASE("nearest name: another number is another product", "[scenarios]") {
+  const std::vector<std::string> names = {"rtx3090",      "rtx4080",  "rtx-a4000",
+                                          "rtx-4000-ada", "l4",       "gemma3-1b",
+                                          "llama2-7b",    "gpt3-13b", "rtx4080-super"};
+  for (const char* other : {"rtx3080", "RTX 3070", "RTX 4070", "gemma3-12b", "llama2-13b",
+                            "RTX 4500 Ada", "gpt3-1.3b"}) {
+    INFO(other);
+    CHECK_FALSE(nearest(other, names).has_value());
+  }
+  CHECK(nearest("RTX 3090", names) == "rtx3090");
+  CHECK(nearest("rtx4080super", names) == "rtx4080-super");
+  CHECK(nearest_hint("google/gemma3-12b", names) == "; of other sizes there are 'gemma3-1b'.");
+  CHECK(nearest_hint("gpt4-13b", names).empty());
+  for (const char* other : {"qwen3-9b", "qwen2.5-8b"})
+    CHECK_FALSE(nearest(other, {"qwen3-4b", "qwen3.5-9b", "qwen3-8b"}));
+  CHECK_FALSE(nearest("opt-350m", {"gpt3-350m"}));
+  CHECK_FALSE(nearest("phi-2", {"phi-4"}));
+  CHECK(nearest_hint("llama3-7b", {"llama3-8b", "olmo3-7b"}) ==
+        "; of other sizes there are 'llama3-8b'.");
+  CHECK(nearest_hint("gemma-3-13b-it", {"gemma3-12b", "gemma3-1b", "gemma2-9b"}) ==
+        "; of other sizes there are 'gemma3-12b', 'gemma3-1b'.");
+  CHECK(nearest("llama2-7", names) == "llama2-7b");
+  CHECK(nearest("lama2-7b", names) == "llama2-7b");
+}
+
 TEST_CASE("nearest name: no guess where nothing is near", "[scenarios]") {
   const std::vector<std::string> keys = {"tensor", "data"};
   CHECK_FALSE(nearest("colour", keys).has_value());
@@ -90,7 +115,8 @@ TEST_CASE("nearest name: another chip is no misspelling", "[scenarios]") {
   CHECK(nearest("bf61", {"bf16", "fp16", "fp8"}) == "bf16");
   const std::vector<std::string> models = {"llama2-70b", "llama3-8b", "mistral-7b-v0.1"};
   CHECK(nearest("llama-3-8b", models) == "llama3-8b");
-  CHECK(nearest("llama2-7b", models) == "llama2-70b");
+  CHECK_FALSE(nearest("llama2-7b", models).has_value());
+  CHECK(nearest("llama2-70", models) == "llama2-70b");
 }
 
 }  // namespace
