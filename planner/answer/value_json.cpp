@@ -2,6 +2,9 @@
 
 #include "planner/answer/value_json.hpp"
 
+#include "planner/answer/json_of.hpp"
+#include "planner/text/json.hpp"
+
 #include <algorithm>
 
 namespace foretrain {

@@ -3,13 +3,9 @@
 
 #include <string>
 
-#include "planner/answer/value.hpp"
 #include "planner/answer/value_rows.hpp"
-#include "planner/text/json.hpp"
 
 namespace foretrain {
-
-[[nodiscard]] Json json_of(const Value& value);
 
 /// Two-space indented, keys in the order of the rows. Equal objects give equal bytes, and numbers
 /// round-trip; whole ones have no fraction.

@@ -8,8 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "planner/answer/value_json.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/text_table.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/diagnostics.hpp"

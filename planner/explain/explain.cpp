@@ -9,9 +9,10 @@
 #include "models/base/ranges.hpp"
 #include "models/forecast/band.hpp"
 #include "planner/answer/quantity.hpp"
-#include "planner/answer/value_json.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/format.hpp"
+#include "planner/text/json.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/yaml/nearest.hpp"
 

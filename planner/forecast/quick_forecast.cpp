@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "models/base/require.hpp"
-#include "planner/answer/value_json.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/text/json.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 

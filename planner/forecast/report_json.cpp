@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "planner/answer/value_csv.hpp"
-#include "planner/answer/value_json.hpp"
+#include "planner/answer/json_of.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {

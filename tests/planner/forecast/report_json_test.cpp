@@ -6,8 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "planner/answer/value_json.hpp"
+#include "planner/answer/json_of.hpp"
 #include "planner/forecast/report_json.hpp"
+#include "planner/text/json.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
 
