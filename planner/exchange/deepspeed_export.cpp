@@ -14,28 +14,27 @@ using Json = nlohmann::ordered_json;
 
 /// What stands in no JSON: kernels, dropout, experts and stages are the training script's.
 void leave_out_code(const Job& job, ExportBook& book) {
-  Job rest = job;
-  rest.memory.offload = OffloadKind::none;
-  rest.memory.offload_share = 1.0;
-  rest.memory.recompute = {};
-  Training& training = rest.training;
-  const Training usual;
-  training.sequence = usual.sequence;
-  training.micro_batch = usual.micro_batch;
-  training.global_batch = usual.global_batch;
-  training.tokens = usual.tokens;
-  training.precision = usual.precision;
-  training.optimizer = usual.optimizer;
-  Parallel& parallel = rest.parallel;
-  parallel.tensor = parallel.pipeline = parallel.context = parallel.data = 1;
-  parallel.zero = parallel.zero_group = 0;
-  rest.communication.bucket = Communication{}.bucket;
-  rest.communication.gradient_dtype = Communication{}.gradient_dtype;
+  SaidKeys said{"training.sequence",
+                "training.micro_batch",
+                "training.global_batch",
+                "training.tokens",
+                "training.precision",
+                "training.optimizer",
+                "parallel.tensor",
+                "parallel.pipeline",
+                "parallel.context",
+                "parallel.zero",
+                "parallel.zero_group",
+                "memory.offload",
+                "memory.offload_share",
+                "memory.recompute",
+                "communication.bucket",
+                "communication.gradient_dtype",
+                "communication.overlap.gradients"};
   // One switch is for both overlaps.
-  if (rest.communication.overlap.parameters == rest.communication.overlap.gradients)
-    rest.communication.overlap.parameters = true;
-  rest.communication.overlap.gradients = true;
-  if (const auto keys = key_differences(rest); !keys.empty())
+  const Overlap& overlap = job.communication.overlap;
+  if (overlap.parameters == overlap.gradients) said.insert("communication.overlap.parameters");
+  if (const auto keys = unsaid_keys(job, said); !keys.empty())
     book.leave_out(fmt::format("what the training script decides: {}", fmt::join(keys, ", ")));
 }
 
@@ -117,18 +116,15 @@ Exported export_deepspeed(const Scenario& scenario) {
 
 namespace {
 
-/// What `accelerate launch` decides of a job, taken out of it.
-Job without_launch(const Job& job) {
-  Job rest = job;
-  const Job usual;
-  rest.parallel.tensor = rest.parallel.context = rest.parallel.data = 1;
-  rest.parallel.zero = rest.parallel.zero_group = 0;
-  rest.parallel.framework = usual.parallel.framework;
-  rest.memory.offload = usual.memory.offload;
-  if (job.parallel.context == 1 || job.communication.context_exchange == ContextExchange::ring ||
-      job.communication.context_exchange == ContextExchange::all_gather)
-    rest.communication.context_exchange = usual.communication.context_exchange;
-  return rest;
+/// What accelerate's launch says of a plan.
+SaidKeys said_by_launch(const Job& job) {
+  SaidKeys said{"parallel.tensor", "parallel.context", "parallel.zero", "parallel.zero_group",
+                "memory.offload"};
+  const ContextExchange exchange = job.communication.context_exchange;
+  if (job.parallel.context == 1 || exchange == ContextExchange::ring ||
+      exchange == ContextExchange::all_gather)
+    said.insert("communication.context_exchange");
+  return said;
 }
 
 void refuse_for_accelerate(const Job& job, ExportBook& book) {
@@ -178,7 +174,7 @@ Exported export_accelerate(const Scenario& scenario) {
   const Precision precision = job.training.precision;
   book.refuse_if(quantised(precision), "precision other than bf16, fp16, tf32 and fp32");
   book.leave_out("the model, " + job.model.name + ", and the software, " + job.stack.name);
-  if (const auto keys = key_differences(without_launch(job)); !keys.empty())
+  if (const auto keys = unsaid_keys(job, said_by_launch(job)); !keys.empty())
     book.leave_out(
         fmt::format("what the training script's arguments decide: {}", fmt::join(keys, ", ")));
   book.check();

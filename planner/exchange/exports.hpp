@@ -9,6 +9,7 @@
 #include "models/base/names.hpp"
 #include "models/base/prediction.hpp"
 #include "models/inputs/job.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
 #include "scenarios/resolve/scenario.hpp"
 
@@ -59,6 +60,9 @@ class ExportBook {
   /// Decided elsewhere: named, and the export goes on.
   void leave_out(std::string sentence) { left_out_.push_back(std::move(sentence)); }
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  /// Adds what the rows of a dialect say of a job, and books what they cannot.
+  /// @param said keys of scenarios that the caller writes
+  void say(const Dialect& dialect, const Job& job, const SaidKeys& said, DialectWords& words);
 
   /// @throws UsageError with everything that was refused
   void check() const;
@@ -86,9 +90,6 @@ class ExportBook {
 
 /// What every framework leaves to the machine: host, fabric, site, operations.
 void leave_out_machine(const Job& job, ExportBook& book);
-/// Overlap of data parallel exchanges where a program leaves no choice.
-void leave_out_overlap(const Overlap& wanted, const Overlap& fixed, std::string_view program,
-                       ExportBook& book);
 
 /// Refuses what only files of fine-tuning can say: fine_tuning and training.samples.
 void refuse_fine_tuning(const Job& job, ExportBook& book);
@@ -96,15 +97,7 @@ void refuse_fine_tuning(const Job& job, ExportBook& book);
 /// Refuses other libraries than NCCL, which launches choose.
 void refuse_backend(const Job& job, ExportBook& book);
 
-/// Refuses what only Megatron-Core has a word for: offloaded activations, fused kernels that are
-/// switched off, experts' details, dropout, fp8 details, other optimizers than AdamW.
-void refuse_fine_control(const Job& job, ExportBook& book);
-
 /// Whole training steps of the run; nothing where the scenario does not say how long it is.
 [[nodiscard]] std::optional<long long> training_steps(const Training& training);
-
-/// Keys of training, fine-tuning, plan, memory and communication that differ from a plain job of
-/// the same precision, each as "section.key: value": what an export that said the others has left.
-[[nodiscard]] std::vector<std::string> key_differences(const Job& rest);
 
 }  // namespace foretrain

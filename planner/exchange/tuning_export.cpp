@@ -18,7 +18,7 @@ namespace {
 using tuning::TuningKeys;
 
 /// How a framework says what is a word of its own there.
-struct Dialect {
+struct TuningWords {
   TuningFramework framework;
   std::string_view all_linear;       ///< adapters beside all of them: a line
   std::string_view flash;            ///< attention that keeps no scores: a line
@@ -29,20 +29,20 @@ struct Dialect {
   std::string_view dense = {};       ///< no adapter
 };
 
-constexpr std::array dialects{
-    Dialect{TuningFramework::transformers, "lora_target_modules: all-linear",
-            "attn_implementation: flash_attention_2", "attn_implementation: eager",
-            "dtype: bfloat16", "", "trainer: dpo"},
-    Dialect{TuningFramework::axolotl, "lora_target_linear: true", "flash_attention: true",
-            "eager_attention: true", "", "", "rl: dpo"},
-    Dialect{TuningFramework::llamafactory, "lora_target: all", "flash_attn: fa2",
-            "flash_attn: disabled", "pure_bf16: true", "do_train: true", "stage: dpo",
-            "finetuning_type: full"}};
+constexpr std::array tuning_words{
+    TuningWords{TuningFramework::transformers, "lora_target_modules: all-linear",
+                "attn_implementation: flash_attention_2", "attn_implementation: eager",
+                "dtype: bfloat16", "", "trainer: dpo"},
+    TuningWords{TuningFramework::axolotl, "lora_target_linear: true", "flash_attention: true",
+                "eager_attention: true", "", "", "rl: dpo"},
+    TuningWords{TuningFramework::llamafactory, "lora_target: all", "flash_attn: fa2",
+                "flash_attn: disabled", "pure_bf16: true", "do_train: true", "stage: dpo",
+                "finetuning_type: full"}};
 
-const Dialect& dialect_of(TuningFramework framework) {
-  for (const Dialect& dialect : dialects)
+const TuningWords& words_of_tuning(TuningFramework framework) {
+  for (const TuningWords& dialect : tuning_words)
     if (dialect.framework == framework) return dialect;
-  return dialects.front();
+  return tuning_words.front();
 }
 
 /// Lines of YAML, an empty one left out.
@@ -95,7 +95,10 @@ bool offloads_all(const Job& job) { return job.memory.offloaded_layers >= job.mo
 class TuningWriter {
  public:
   TuningWriter(const Job& job, TuningFramework framework, ExportBook& book)
-      : job_{job}, keys_{tuning::keys_of(framework)}, words_{dialect_of(framework)}, book_{book} {}
+      : job_{job},
+        keys_{tuning::keys_of(framework)},
+        words_{words_of_tuning(framework)},
+        book_{book} {}
 
   std::string write() {
     add_model();
@@ -340,45 +343,39 @@ class TuningWriter {
 
   const Job& job_;
   const TuningKeys& keys_;
-  const Dialect& words_;
+  const TuningWords& words_;
   ExportBook& book_;
   Lines lines_;
 };
 
-/// The job without what the configuration says, for key_differences().
-Job without_said(const Job& job, TuningFramework framework) {
-  Job rest = job;
-  const Job usual;
-  Training& training = rest.training;
-  training.sequence = usual.training.sequence;
-  training.micro_batch = usual.training.micro_batch;
-  training.global_batch = usual.training.global_batch;
-  training.tokens = usual.training.tokens;
-  training.optimizer = usual.training.optimizer;
-  training.first_moment_bytes = training.second_moment_bytes = std::nullopt;
-  training.master_weights = usual.training.master_weights;
-  training.fused_kernels = usual.training.fused_kernels;
-  training.samples = usual.training.samples;
-  training.vocabulary_multiple = usual.training.vocabulary_multiple;
-  rest.fine_tuning = usual.fine_tuning;
-  rest.parallel.data = usual.parallel.data;
-  rest.parallel.zero = usual.parallel.zero;
-  rest.parallel.framework = usual.parallel.framework;
-  Recompute& recompute = rest.memory.recompute;
-  recompute.kind = usual.memory.recompute.kind;
-  if (recompute.method == RecomputeMethod::uniform && recompute.layers == 1) {
-    recompute.method = usual.memory.recompute.method;
-    recompute.layers = usual.memory.recompute.layers;
-  }
-  rest.memory.attention = usual.memory.attention;
-  if (names_flash3(job, framework)) rest.memory.attention_library = usual.memory.attention_library;
-  rest.memory.offload = usual.memory.offload;
-  if (offloads_all(job)) rest.memory.offloaded_layers = usual.memory.offloaded_layers;
+/// What the configuration says of a plan.
+SaidKeys said_by_tuning(const Job& job, TuningFramework framework) {
+  SaidKeys said{"training.sequence",
+                "training.micro_batch",
+                "training.global_batch",
+                "training.tokens",
+                "training.optimizer",
+                "training.optimizer_state.first_moment",
+                "training.optimizer_state.second_moment",
+                "training.master_weights",
+                "training.fused_kernels",
+                "training.samples",
+                "training.vocabulary_multiple",
+                "fine_tuning",
+                "parallel.zero",
+                "memory.recompute.granularity",
+                "memory.attention",
+                "memory.offload",
+                "communication.bucket"};
+  const Recompute& recompute = job.memory.recompute;
+  if (recompute.method == RecomputeMethod::uniform && recompute.layers == 1)
+    said.insert({"memory.recompute.method", "memory.recompute.layers"});
+  if (names_flash3(job, framework)) said.insert("memory.attention_library");
+  if (offloads_all(job)) said.insert("memory.offloaded_layers");
   const bool narrow = job.training.narrow_weights();
   if (job.communication.gradient_dtype == (narrow ? job.training.precision : Precision::fp32))
-    rest.communication.gradient_dtype = usual.communication.gradient_dtype;
-  rest.communication.bucket = usual.communication.bucket;
-  return rest;
+    said.insert("communication.gradient_dtype");
+  return said;
 }
 
 }  // namespace
@@ -395,7 +392,7 @@ Exported export_tuning(TuningFramework framework, const Scenario& scenario) {
   if (job.training.vocabulary_multiple != 1)
     book.leave_out("padding of the vocabulary; transformers pads nothing");
   const std::string body = TuningWriter(job, framework, book).write();
-  for (const std::string& key : key_differences(without_said(job, framework))) book.refuse(key);
+  for (const std::string& key : unsaid_keys(job, said_by_tuning(job, framework))) book.refuse(key);
   book.leave_out(
       "data, checkpoints and the learning rate; the model is named as in the catalog, "
       "so give the place of its weights");

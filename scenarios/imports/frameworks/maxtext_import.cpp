@@ -12,7 +12,7 @@
 
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
-#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -83,10 +83,11 @@ class MaxtextReader {
       : in_{in}, options_{options}, plan_{plan}, job_{plan.job} {}
 
   void read(int host_gpus) {
+    read_dialect(*dialect_of(Framework::maxtext, options_.catalogs), in_, job_);
     read_model();
     read_axes(host_gpus);
     read_batch();
-    read_precision();
+    read_hardware();
     read_memory();
     choose_stack(plan_, "jax", "MaxText and PaxML on JAX, as measured in 2024 and 2025");
     in_.harmless(Framework::maxtext);
@@ -231,7 +232,6 @@ class MaxtextReader {
 
   void read_batch() {
     Training& training = job_.training;
-    training.sequence = in_.integer({"max_target_length"}, 1, 100'000'000).value_or(2048);
     const auto each = in_.number({"per_device_batch_size"});
     const double rows = each.value_or(12.0) * job_.parallel.tensor;
     if (!(rows >= 1.0 && rows <= 100'000.0) || rows != static_cast<int>(rows))
@@ -239,31 +239,11 @@ class MaxtextReader {
                         "does not give a whole number of sequences to every replica");
     training.micro_batch = static_cast<int>(rows);
     const int gathered = in_.integer({"gradient_accumulation_steps"}, 1, 100'000).value_or(1);
-    const double batch = rows * gathered * job_.parallel.data;
-    if (batch > 1e8)
-      return in_.refuse("per_device_batch_size", "gives a global batch above 100,000,000");
-    training.global_batch = static_cast<int>(batch);
-    training.vocabulary_multiple = 1;
-    if (const auto steps = in_.integer({"steps"}, -1, 2'000'000'000); steps && *steps > 0)
-      training.tokens = 1.0 * *steps * training.global_batch * training.sequence;
-    const std::string optimizer = in_.text({"opt_type"}, "adamw");
-    if (optimizer != "adamw" && optimizer != "adam_pax")
-      in_.refuse("opt_type", in_quotes(optimizer) + " is not modelled: adamw and adam_pax are");
+    const auto steps = in_.integer({"steps"}, -1, 2'000'000'000);
+    set_batch("per_device_batch_size", gathered, steps, in_, job_);
   }
 
-  void read_precision() {
-    const std::string type = in_.text({"dtype"}, "bfloat16");
-    if (type != "bfloat16" && type != "float32")
-      in_.refuse("dtype", in_quotes(type) + " is none of bfloat16 and float32");
-    job_.training.precision = type == "float32" ? Precision::fp32 : Precision::bf16;
-    const std::string kept = in_.text({"weight_dtype"}, "float32");
-    if (kept != "float32")
-      in_.refuse("weight_dtype", in_quotes(kept) + " is not modelled: float32");
-    const std::string eight = in_.text({"quantization"});
-    if (eight == "fp8")
-      job_.training.precision = Precision::fp8;
-    else if (!eight.empty())
-      in_.refuse("quantization", in_quotes(eight) + " is not modelled: fp8 is");
+  void read_hardware() {
     const std::string hardware = in_.text({"hardware"}, "tpu");
     if (hardware == "tpu")
       plan_.notes.assumed.emplace_back("GPUs, though hardware is tpu, the default");
@@ -287,8 +267,6 @@ class MaxtextReader {
     }
     const std::string attention = in_.text({"attention"}, "autoselected");
     if (attention == "dot_product") job_.memory.attention = AttentionKind::unfused;
-    for (const char* key : {"optimizer_memory_host_offload", "parameter_memory_host_offload"})
-      if (in_.truth({key}, false)) in_.refuse(key, "is not modelled on JAX");
   }
 
   TreeReader& in_;

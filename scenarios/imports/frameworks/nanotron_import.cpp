@@ -6,13 +6,11 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/huggingface/huggingface.hpp"
-#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 
 namespace foretrain {
 namespace {
-
-constexpr int largest_degree = 100'000;
 
 /// Keys of model_config that nanotron adds to those of Hugging Face.
 bool is_own_key(const std::string& key) {
@@ -70,67 +68,15 @@ void read_nanotron_model(TreeReader& in, const YamlNode& root, ImportedPlan& pla
     if (is_own_key(entry.key)) in.harmless({"model.model_config." + entry.key});
 }
 
-void read_nanotron_parallel(TreeReader& in, Job& job) {
-  Parallel& parallel = job.parallel;
-  parallel.data = in.required({"parallelism.dp"}, 1, largest_degree, "the data-parallel degree");
-  parallel.tensor =
-      in.required({"parallelism.tp"}, 1, largest_degree, "the tensor-parallel degree");
-  parallel.pipeline =
-      in.required({"parallelism.pp"}, 1, largest_degree, "the number of pipeline stages");
-  parallel.context =
-      in.integer({"parallelism.context_parallel_size"}, 1, largest_degree).value_or(1);
-  parallel.expert = in.integer({"parallelism.expert_parallel_size"}, 1, largest_degree).value_or(1);
-  const std::string engine = in.text({"parallelism.pp_engine"}, "1f1b");
-  if (engine == "afab")
-    parallel.schedule = ScheduleKind::gpipe;
-  else if (engine != "1f1b")
-    in.refuse("parallelism.pp_engine", in_quotes(engine) + " is neither 1f1b nor afab");
-  const std::string mode = in.text({"parallelism.tp_mode"}, "all_reduce");
-  parallel.sequence = mode == "reduce_scatter" && parallel.tensor > 1;
-  job.communication.overlap.tensor =
-      in.truth({"parallelism.tp_linear_async_communication"}, false) && parallel.sequence;
-  if (in.truth({"parallelism.recompute_layer"}, false))
-    job.memory.recompute.kind = RecomputeKind::full;
-}
-
-void read_nanotron_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
-  Training& training = job.training;
-  training.sequence =
-      in.required({"tokens.sequence_length"}, 1, 100'000'000, "the tokens of a sequence");
-  training.micro_batch =
-      in.required({"tokens.micro_batch_size"}, 1, 100'000, "the sequences of a micro-batch");
+/// What no single key says: the batch, the length of the run, and gradients that have the type of
+/// the weights.
+void read_nanotron_batch(TreeReader& in, Job& job) {
   const int gathered =
       in.required({"tokens.batch_accumulation_per_replica"}, 1, 100'000, "micro-batches per step");
-  const double batch = 1.0 * training.micro_batch * gathered * job.parallel.data;
-  if (batch > 1e8) return in.refuse("tokens", "gives a global batch above 100,000,000");
-  training.global_batch = static_cast<int>(batch);
-  if (const auto steps = in.integer({"tokens.train_steps"}, 1, 2'000'000'000))
-    training.tokens = 1.0 * *steps * training.global_batch * training.sequence;
-  const std::string dtype = in.text({"model.dtype"}, "bfloat16");
-  if (dtype == "float32")
-    training.precision = Precision::fp32;
-  else if (dtype == "float16")
-    training.precision = Precision::fp16;
-  else if (dtype != "bfloat16")
-    in.refuse("model.dtype", in_quotes(dtype) + " is none of bfloat16, float16 and float32");
-  training.vocabulary_multiple =
-      in.integer({"model.make_vocab_size_divisible_by"}, 1, 8192).value_or(1);
-  if (const auto bucket = in.integer({"model.ddp_bucket_cap_mb"}, 1, 1'000'000))
-    job.communication.bucket = *bucket * MiB;
-  assumed.emplace_back("attention by FlashAttention-2, as nanotron's models do");
-}
-
-void read_nanotron_optimizer(TreeReader& in, Job& job) {
-  job.parallel.zero = in.integer({"optimizer.zero_stage"}, 0, 1).value_or(0);
-  const std::string name = in.text({"optimizer.optimizer_factory.name"}, "adamw");
-  if (name == "sgd")
-    job.training.optimizer = OptimizerKind::sgd;
-  else if (name != "adamw")
-    in.refuse("optimizer.optimizer_factory.name", in_quotes(name) + " is neither adamW nor sgd");
-  const bool fp32 = in.truth({"optimizer.accumulate_grad_in_fp32"}, false);
-  job.communication.gradient_dtype = fp32 ? Precision::fp32 : job.training.precision;
-  // Shards are updated where they are and gathered after the step, not beside the next one.
-  job.communication.overlap.parameters = false;
+  const auto steps = in.integer({"tokens.train_steps"}, 1, 2'000'000'000);
+  set_batch("tokens", gathered, steps, in, job);
+  Precision& gradients = job.communication.gradient_dtype;
+  if (gradients != Precision::fp32) gradients = job.training.precision;
 }
 
 }  // namespace
@@ -160,9 +106,9 @@ ImportedScenario import_nanotron(const ImportSource& source, const PlanImportOpt
   plan.job.name = std::filesystem::path(source.name).stem().string();
   read_nanotron_model(in, *root, plan, diagnostics);
   plan.job.model.name = plan.job.name;
-  read_nanotron_parallel(in, plan.job);
-  read_nanotron_training(in, plan.job, plan.notes.assumed);
-  read_nanotron_optimizer(in, plan.job);
+  read_dialect(*dialect_of(Framework::nanotron, options.catalogs), in, plan.job);
+  read_nanotron_batch(in, plan.job);
+  plan.notes.assumed.emplace_back("attention by FlashAttention-2, as nanotron's models do");
   in.harmless(Framework::nanotron);
   in.finish(options, plan.notes);
   diagnostics.throw_if_any();

@@ -10,7 +10,7 @@
 
 #include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/internal/torchtitan_python.hpp"
 #include "scenarios/imports/frameworks/plain_torch.hpp"
 #include "scenarios/imports/frameworks/toml_tree.hpp"
@@ -56,30 +56,19 @@ void read_torchtitan_model(TreeReader& in, const PlanImportOptions& options, Imp
                                           in_quotes(flavor), in_quotes(name)));
 }
 
-/// Degrees; -1 shards over what the others leave of the GPUs.
-void read_torchtitan_parallel(TreeReader& in, const PlanImportOptions& options, int per_host,
-                              ImportedPlan& plan) {
+/// Replicas; -1 shards over what the other degrees leave of the GPUs.
+void read_replicas(TreeReader& in, const PlanImportOptions& options, int per_host,
+                   ImportedPlan& plan) {
   Parallel& parallel = plan.job.parallel;
-  const auto degree = [&](std::string_view leaf, std::string_view older = {}) {
-    const std::string now = "parallelism." + std::string(leaf);
-    const std::string then = std::string(older.empty() ? "training." : older) + std::string(leaf);
-    return in.integer({now, then}, 1, largest_degree).value_or(1);
-  };
-  parallel.tensor = degree("tensor_parallel_degree");
-  parallel.pipeline = degree("pipeline_parallel_degree", "experimental.");
-  parallel.context = degree("context_parallel_degree", "experimental.");
-  parallel.expert = degree("expert_parallel_degree");
-  if (const auto tensor =
-          in.integer({"parallelism.expert_tensor_parallel_degree"}, 1, largest_degree))
-    parallel.expert_tensor = *tensor;
-  const int copies = degree("data_parallel_replicate_degree");
+  const int copies = in.integer({"parallelism.data_parallel_replicate_degree",
+                                 "training.data_parallel_replicate_degree"},
+                                1, largest_degree)
+                         .value_or(1);
   const int shards =
       in.integer({"parallelism.data_parallel_shard_degree", "training.data_parallel_shard_degree",
                   "training.data_parallel_degree"},
                  -1, largest_degree)
           .value_or(-1);
-  parallel.sequence =
-      in.truth({"parallelism.enable_sequence_parallel"}, true) && parallel.tensor > 1;
   const double ranks = static_cast<double>(replica_ranks(parallel)) * copies * std::max(shards, 1);
   if (ranks > 1e6 || shards == 0)
     return in.refuse("parallelism", shards == 0 ? "has a shard degree of 0; -1 takes what is left"
@@ -100,31 +89,21 @@ void read_torchtitan_parallel(TreeReader& in, const PlanImportOptions& options, 
   if (parallel.zero == 3 && keeps) parallel.zero = 2;
 }
 
-void read_schedule(TreeReader& in, Parallel& parallel, std::vector<std::string>& assumed) {
-  const std::string schedule =
-      in.text({"parallelism.pipeline_parallel_schedule", "experimental.pipeline_parallel_schedule"},
-              "1f1b");
+/// Chunks of schedules that have several per stage: torchtitan makes two.
+void read_chunks(TreeReader& in, Parallel& parallel, std::vector<std::string>& assumed) {
+  const char* const per_stage = "parallelism.pipeline_parallel_layers_per_stage";
+  const auto layers = in.integer({per_stage}, 1, largest_degree);
   if (parallel.pipeline == 1) return;
-  const auto per_stage =
-      in.integer({"parallelism.pipeline_parallel_layers_per_stage"}, 1, largest_degree);
-  if (schedule == "gpipe") {
-    parallel.schedule = ScheduleKind::gpipe;
-  } else if (schedule == "interleaved1f1b" || schedule == "interleaved_1f1b") {
-    parallel.schedule = ScheduleKind::interleaved;
-    parallel.virtual_stages = 2;
-    assumed.emplace_back("two chunks of layers per pipeline stage, torchtitan's default");
-    if (per_stage) in.refuse("parallelism.pipeline_parallel_layers_per_stage", "is not modelled");
-  } else if (schedule == "zbvzerobubble") {
-    parallel.schedule = ScheduleKind::zb_v;
-    parallel.virtual_stages = 2;
-  } else if (schedule != "1f1b") {
-    in.refuse("parallelism.pipeline_parallel_schedule", in_quotes(schedule) + " is not modelled");
-  }
+  const bool interleaved = parallel.schedule == ScheduleKind::interleaved;
+  if (!interleaved && parallel.schedule != ScheduleKind::zb_v) return;
+  parallel.virtual_stages = 2;
+  if (!interleaved) return;
+  assumed.emplace_back("two chunks of layers per pipeline stage, torchtitan's default");
+  if (layers) in.refuse(per_stage, "is not modelled");
 }
 
-void read_torchtitan_training(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
+void read_batch(TreeReader& in, Job& job, std::vector<std::string>& assumed) {
   Training& training = job.training;
-  training.sequence = in.integer({"training.seq_len"}, 1, 100'000'000).value_or(2048);
   const int local =
       in.integer({"training.local_batch_size", "training.batch_size"}, 1, 100'000).value_or(8);
   const auto microbatches = in.integer({"experimental.pipeline_parallel_microbatches"}, 1, 100'000);
@@ -139,17 +118,6 @@ void read_torchtitan_training(TreeReader& in, Job& job, std::vector<std::string>
   training.global_batch = written && *written > 0 ? *written : static_cast<int>(batch);
   if (const auto steps = in.integer({"training.steps"}, 1, 2'000'000'000))
     training.tokens = 1.0 * *steps * training.global_batch * training.sequence;
-  // The embedding is padded for no one: it is sharded by rows.
-  training.vocabulary_multiple = 1;
-  const std::string name = in.text({"optimizer.name"}, "adamw");
-  if (name != "adamw" && name != "adam")
-    in.refuse("optimizer.name", in_quotes(name) + " is neither AdamW nor Adam");
-  const std::string reduce = in.text({"training.mixed_precision_reduce"}, "float32");
-  job.communication.gradient_dtype = reduce == "bfloat16" ? Precision::bf16 : Precision::fp32;
-  const std::string held = in.text({"training.mixed_precision_param"}, "bfloat16");
-  if (held != "bfloat16") training.precision = Precision::fp32;
-  if (in.truth({"training.enable_cpu_offload"}, false))
-    job.memory.offload = OffloadKind::optimizer_and_parameters;
   if (job.model.vocabulary > 0)
     assumed.emplace_back("AdamW with fp32 states, as torchtitan keeps them");
 }
@@ -245,15 +213,11 @@ void choose_kernels(TreeReader& in, ImportedPlan& plan) {
                      : "torchtitan whose model is not compiled (compile.components)");
 }
 
-void declare_torchtitan_rest(TreeReader& in, Job& job) {
+void declare_torchtitan_rest(TreeReader& in) {
   for (const char* path : {"optimizer.early_step_in_backward", "fault_tolerance.enable"})
     if (in.truth({path}, false)) in.refuse(path, "is not modelled");
   if (const std::string type = in.text({"training.data_parallel_type"}, "fsdp"); type != "fsdp")
     in.refuse("training.data_parallel_type", in_quotes(type) + " is not modelled: fsdp");
-  if (const std::string loss = in.text({"loss.name"}, "plain"); loss == "chunked")
-    job.memory.fused_loss = true;
-  else if (loss != "plain")
-    in.refuse("loss.name", in_quotes(loss) + " is not modelled");
   in.harmless(Framework::torchtitan);
 }
 
@@ -278,19 +242,16 @@ ImportedScenario import_torchtitan(const ImportSource& source, const PlanImportO
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();
   read_torchtitan_model(in, options, plan);
-  read_torchtitan_parallel(in, options, *per_host, plan);
-  diagnostics.throw_if_any();
   Job& job = plan.job;
-  read_schedule(in, job.parallel, plan.notes.assumed);
-  read_torchtitan_training(in, job, plan.notes.assumed);
+  read_dialect(*dialect_of(Framework::torchtitan, options.catalogs), in, job);
+  read_replicas(in, options, *per_host, plan);
+  diagnostics.throw_if_any();
+  read_chunks(in, job.parallel, plan.notes.assumed);
+  read_batch(in, job, plan.notes.assumed);
   read_float8(in, job, plan.notes.assumed);
   read_recompute(in, job, plan.notes.assumed);
-  job.communication.overlap.tensor = in.truth({"parallelism.enable_async_tensor_parallel",
-                                               "experimental.enable_async_tensor_parallel"},
-                                              false) &&
-                                     job.parallel.sequence;
   choose_kernels(in, plan);
-  declare_torchtitan_rest(in, job);
+  declare_torchtitan_rest(in);
   in.finish(options, plan.notes);
   return finish_import(std::move(plan), source, options, diagnostics);
 }

@@ -13,7 +13,7 @@
 
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/catalog/model_names.hpp"
-#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"
@@ -39,6 +39,7 @@ class TorchtuneReader {
       : in_{in}, options_{options}, plan_{plan}, job_{plan.job} {}
 
   void read(int host_gpus) {
+    read_dialect(*dialect_of(Framework::torchtune, options_.catalogs), in_, job_);
     read_model();
     read_layout(host_gpus);
     read_batch();
@@ -71,10 +72,7 @@ class TorchtuneReader {
 
   void read_layout(int host_gpus) {
     Parallel& parallel = job_.parallel;
-    parallel.tensor = in_.integer({"tensor_parallel_dim"}, 1, 1024).value_or(1);
     parallel.sequence = parallel.tensor > 1;
-    if (in_.integer({"context_parallel_dim"}, 1, 1024).value_or(1) > 1)
-      in_.refuse("context_parallel_dim", "is not modelled for plain PyTorch");
     const int copies = in_.integer({"data_parallel_replicate_dim"}, 1, 1'000'000).value_or(1);
     const int gpus = gpus_for({}, parallel.tensor, host_gpus, options_, plan_.notes);
     parallel.data = std::max(1, gpus / parallel.tensor);
@@ -100,22 +98,14 @@ class TorchtuneReader {
       in_.refuse("tokenizer.max_seq_len",
                  "is not set: rows are as long as their samples; give the tokens of a row with "
                  "--sequence N");
-    training.micro_batch = in_.integer({"batch_size"}, 1, 100'000).value_or(1);
     const int gathered = in_.integer({"gradient_accumulation_steps"}, 1, 100'000).value_or(1);
     const bool packs = in_.truth({"dataset.packed"}, false);
     assume(packs ? "every row is one sample: the source does not say how long samples are "
                    "(training.samples)"
                  : "rows are full: the source does not say how long samples are, and pads are "
                    "waste (training.samples)");
-    const double batch = 1.0 * training.micro_batch * gathered * job_.parallel.data;
-    if (batch > 1e8) return in_.refuse("batch_size", "gives a global batch above 100,000,000");
-    training.global_batch = static_cast<int>(batch);
-    training.vocabulary_multiple = 1;
-    const std::string type = in_.text({"dtype"}, "bf16");
-    training.precision = type == "fp32" ? Precision::fp32 : Precision::bf16;
-    if (type != "bf16" && type != "fp32")
-      in_.refuse("dtype", in_quotes(type) + " is none of bf16 and fp32");
-    if (type == "bf16") {
+    set_batch("batch_size", gathered, std::nullopt, in_, job_);
+    if (training.precision == Precision::bf16) {
       training.master_weights = MasterWeights::none;
       job_.communication.gradient_dtype = Precision::bf16;
     }
@@ -124,7 +114,8 @@ class TorchtuneReader {
 
   void read_optimizer() {
     const std::string name = last_piece(in_.text({"optimizer._component_"}, "adamw"));
-    if (name.starts_with("paged")) job_.memory.offload = OffloadKind::paged;
+    if (name.starts_with("paged") && job_.memory.offload == OffloadKind::none)
+      job_.memory.offload = OffloadKind::paged;
     if (name.find("8bit") != std::string::npos)
       job_.training.optimizer = OptimizerKind::adam8bit;
     else if (name == "sgd")
@@ -135,7 +126,6 @@ class TorchtuneReader {
       in_.refuse("optimizer._component_", in_quotes(name) + " is not modelled");
     if (in_.truth({"optimizer.fused"}, false))
       job_.training.fused_kernels.add(FusedKernel::optimizer);
-    job_.training.optimizer_in_backward = in_.truth({"optimizer_in_bwd"}, false);
   }
 
   /// bitsandbytes keeps moments in 32 bits whatever the weights have, and updates in one kernel.
@@ -152,11 +142,7 @@ class TorchtuneReader {
   }
 
   void read_memory() {
-    const bool again = in_.truth({"enable_activation_checkpointing"}, false);
-    job_.memory.recompute.kind = again ? RecomputeKind::full : RecomputeKind::none;
     read_offload();
-    if (in_.truth({"fsdp_cpu_offload"}, false))
-      job_.memory.offload = OffloadKind::optimizer_and_parameters;
     const std::string loss = last_piece(in_.text({"loss._component_"}));
     job_.memory.fused_loss =
         loss.find("chunked") != std::string::npos || loss.find("linear") != std::string::npos;

@@ -233,14 +233,18 @@ std::optional<int> TreeReader::integer(const std::vector<std::string_view>& path
   return static_cast<int>(*value);
 }
 
-int TreeReader::required(const std::vector<std::string_view>& paths, int least, int most,
-                         const char* meaning) {
+void TreeReader::require(const std::vector<std::string_view>& paths, const char* meaning) {
   const bool there = std::ranges::any_of(paths, [&](std::string_view path) {
     const YamlNode* node = find(path);
     return node != nullptr && !node->is_null();
   });
   if (!there)
     diagnostics_.add(root_.mark, paths.front(), fmt::format("is missing; it is {}", meaning));
+}
+
+int TreeReader::required(const std::vector<std::string_view>& paths, int least, int most,
+                         const char* meaning) {
+  require(paths, meaning);
   return integer(paths, least, most).value_or(least);
 }
 

@@ -78,7 +78,9 @@ class TreeReader {
   /// A whole number from `least` to `most`; others are reported at their line.
   [[nodiscard]] std::optional<int> integer(const std::vector<std::string_view>& paths, int least,
                                            int most);
-  /// The same, of a configuration that must have it.
+  /// Reports a configuration that has none of these.
+  void require(const std::vector<std::string_view>& paths, const char* meaning);
+  /// A whole number of a configuration that must have it.
   [[nodiscard]] int required(const std::vector<std::string_view>& paths, int least, int most,
                              const char* meaning);
   [[nodiscard]] std::optional<double> number(const std::vector<std::string_view>& paths);

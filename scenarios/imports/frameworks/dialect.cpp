@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scenarios/imports/frameworks/dialect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "models/base/ranges.hpp"
+#include "scenarios/fields/field_scalar.hpp"
+#include "scenarios/fields/shipped_table.hpp"
+#include "scenarios/yaml/units_text.hpp"
+
+namespace foretrain {
+namespace {
+
+constexpr int largest_number = 1'000'000'000;
+
+const FieldTable& dialect_fields() {
+  static const FieldTable table(
+      "A dialect",
+      {schema_field(),
+       {.path = "keys",
+        .kind = FieldKind::list,
+        .help = "Keys of the framework that mean one of a scenario."},
+       {.path = "keys[].means",
+        .help = "The scenario's key.",
+        .example = "training.sequence",
+        .required = true},
+       {.path = "keys[].keys",
+        .kind = FieldKind::text_list,
+        .help = "Its names in the framework, the newest first.",
+        .example = "[parallelism.tp]",
+        .required = true},
+       {.path = "keys[].usual",
+        .help = "What the framework takes without it, in its words.",
+        .example = "1"},
+       {.path = "keys[].values",
+        .kind = FieldKind::text_list,
+        .help = "Its words, each with the scenario's.",
+        .example = "[afab=gpipe]"},
+       {.path = "keys[].unit", .help = "Unit of its numbers.", .example = "MiB"},
+       {.path = "keys[].needs",
+        .help = "It must be there; what is missing otherwise.",
+        .example = "the tokens of a sequence"},
+       {.path = "keys[].with",
+        .help = "It counts where this key of the scenario is not at its default.",
+        .example = "memory.fused_loss"},
+       {.path = "keys[].written",
+        .kind = FieldKind::choice,
+        .help = "When exports write it: unusual, where it is not what the framework takes.",
+        .example = "always",
+        .default_text = "unusual",
+        .choices = choices_of<DialectWritten>()},
+       {.path = "fixed",
+        .kind = FieldKind::list,
+        .help = "Keys of a scenario that the framework has no word for."},
+       {.path = "fixed[].means",
+        .help = "The scenario's key.",
+        .example = "communication.bucket",
+        .required = true},
+       {.path = "fixed[].is", .help = "What its runs have.", .example = "25 MiB"},
+       {.path = "fixed[].left_out",
+        .help = "What an export of something else says of it; without, that it is fixed.",
+        .example = "the gradient bucket"}});
+  return table;
+}
+
+std::string text_at(const FieldValues& values, const std::string& path) {
+  return values.has(path) ? values.text(path) : std::string();
+}
+
+const KeyRow* key_at(const FieldValues& values, const std::string& path, Diagnostics& diagnostics) {
+  if (!values.has(path)) return nullptr;
+  const KeyRow* const row = plan_key(values.text(path));
+  if (row == nullptr)
+    diagnostics.add(values.where(path), path,
+                    in_quotes(values.text(path)) + " is no key of a scenario's plan");
+  return row;
+}
+
+/// "afab=gpipe".
+std::vector<std::pair<std::string, std::string>> pairs_at(const FieldValues& values,
+                                                          const std::string& path,
+                                                          Diagnostics& diagnostics) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (const std::string& text : texts_at(values, path)) {
+    const auto middle = text.find('=');
+    if (middle == std::string::npos)
+      diagnostics.add(values.where(path), path, in_quotes(text) + " is not WORD=VALUE");
+    else
+      pairs.emplace_back(text.substr(0, middle), text.substr(middle + 1));
+  }
+  return pairs;
+}
+
+/// A text as the value of a scenario's key. The number of a quantity may stand without its unit.
+Parsed<FieldValue> value_of(const KeyRow& row, const std::string& text, const Mark& mark) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = text;
+  node.mark = mark;
+  return read_scalar(row.field, node);
+}
+
+Dialect rows_of(const std::vector<FieldValues>& files) {
+  Dialect dialect;
+  Diagnostics diagnostics;
+  for (const FieldValues& file : files) {
+    for (int i = 0; i < file.list_size("keys"); ++i) {
+      const std::string row = fmt::format("keys[{}].", i);
+      DialectKey key{.means = key_at(file, row + "means", diagnostics),
+                     .keys = file.at(row + "keys").texts,
+                     .usual = text_at(file, row + "usual"),
+                     .values = pairs_at(file, row + "values", diagnostics),
+                     .unit = text_at(file, row + "unit"),
+                     .needs = text_at(file, row + "needs"),
+                     .with = key_at(file, row + "with", diagnostics),
+                     .written = file.choice<DialectWritten>(row + "written")};
+      if (key.means == nullptr) continue;
+      for (const auto& [word, text] : key.values)
+        if (const auto value = value_of(*key.means, text, {}); !value.value)
+          diagnostics.add(file.where(row + "values"), row + "values", value.error);
+      dialect.keys.push_back(std::move(key));
+    }
+    for (int i = 0; i < file.list_size("fixed"); ++i) {
+      const std::string row = fmt::format("fixed[{}].", i);
+      if (const KeyRow* const means = key_at(file, row + "means", diagnostics))
+        dialect.fixed.push_back(
+            {means, text_at(file, row + "is"), text_at(file, row + "left_out")});
+    }
+  }
+  diagnostics.throw_if_any();
+  return dialect;
+}
+
+/// Whether a key has another value than a job without a word has.
+bool unusual(const KeyRow& row, const Job& job) {
+  static const Job usual;
+  return plan_key_text(row, job) != plan_key_text(row, usual);
+}
+
+bool counts(const DialectKey& key, const Job& job) {
+  return key.with == nullptr || unusual(*key.with, job);
+}
+
+/// What a scenario says for a framework's word; nothing where it has none.
+const std::string* meaning_of(const DialectKey& key, const std::string& word) {
+  for (const auto& [theirs, ours] : key.values)
+    if (lower_case(theirs) == lower_case(word)) return &ours;
+  return nullptr;
+}
+
+using WordPair = std::pair<std::string, std::string>;
+
+/// The words of a key, or what they mean in scenarios, each once.
+std::string legal_words(const DialectKey& key, std::string WordPair::*side) {
+  std::vector<std::string> words;
+  for (const WordPair& pair : key.values)
+    if (!contains(words, pair.*side)) words.push_back(pair.*side);
+  return joined(words);
+}
+
+/// Reads one key; nothing where the job stays as it is.
+class DialectReader {
+ public:
+  DialectReader(const DialectKey& key, TreeReader& in)
+      : key_{key}, field_{key.means->field}, in_{in}, names_(key.keys.begin(), key.keys.end()) {}
+
+  std::optional<FieldValue> read(bool counts) {
+    if (!key_.needs.empty()) in_.require(names_, key_.needs.c_str());
+    const YamlNode* const node = in_.take_first(names_);
+    const bool silent = node == nullptr || (node->is_scalar() && node->text.empty());
+    if (!counts || (silent && key_.usual.empty())) return std::nullopt;
+    if (!key_.values.empty()) return worded(node);
+    if (field_.kind == FieldKind::boolean) return truth();
+    if (field_.kind == FieldKind::integer) return whole(node);
+    return plain(node == nullptr ? key_.usual : node->text, node);
+  }
+
+ private:
+  std::optional<FieldValue> refused(const YamlNode* node, const std::string& error) {
+    if (node != nullptr) in_.refuse(name_of(node), error);
+    return std::nullopt;
+  }
+
+  /// The name that the file uses.
+  std::string_view name_of(const YamlNode* node) {
+    for (const std::string_view name : names_)
+      if (in_.take(name) == node) return name;
+    return names_.front();
+  }
+
+  std::optional<FieldValue> worded(const YamlNode* node) {
+    const std::string& word = node == nullptr ? key_.usual : node->text;
+    const std::string* const text = meaning_of(key_, word);
+    if (text == nullptr)
+      return refused(node, fmt::format("{} is not modelled: {} {}", in_quotes(word),
+                                       legal_words(key_, &WordPair::first),
+                                       key_.values.size() > 1 ? "are" : "is"));
+    return value_of(*key_.means, *text, {}).value;
+  }
+
+  std::optional<FieldValue> truth() {
+    FieldValue value;
+    value.field = &field_;
+    value.boolean = in_.truth(names_, key_.usual == "true");
+    return value;
+  }
+
+  std::optional<FieldValue> whole(const YamlNode* node) {
+    const double most = std::min<double>(field_.max.value_or(largest_number), largest_number);
+    if (node == nullptr) return value_of(*key_.means, key_.usual, {}).value;
+    FieldValue value;
+    value.field = &field_;
+    const auto number =
+        in_.integer(names_, static_cast<int>(field_.min.value_or(0.0)), static_cast<int>(most));
+    if (!number) return std::nullopt;
+    value.number = *number;
+    return value;
+  }
+
+  std::optional<FieldValue> plain(const std::string& word, const YamlNode* node) {
+    auto value = value_of(*key_.means, key_.unit.empty() ? word : word + " " + key_.unit,
+                          node == nullptr ? Mark{} : node->mark);
+    return value.value ? std::move(value.value) : refused(node, value.error);
+  }
+
+  const DialectKey& key_;
+  const Field& field_;
+  TreeReader& in_;
+  std::vector<std::string_view> names_;
+};
+
+/// What a framework writes for a value of a scenario; nothing where it has no word.
+std::optional<std::string> word_of(const DialectKey& key, const std::string& text) {
+  if (key.values.empty() && key.unit.empty()) return text;
+  if (!key.unit.empty()) {
+    const Dimension dimension = key.means->field.dimension;
+    const auto value = parse_quantity(text, dimension);
+    const auto one = parse_quantity("1 " + key.unit, dimension);
+    return format_number(value.value.value_or(0.0) / one.value.value_or(1.0));
+  }
+  for (const auto& [theirs, ours] : key.values)
+    if (ours == text) return theirs;
+  return std::nullopt;
+}
+
+bool is_word(const std::string& text) {
+  return text != "true" && text != "false" && !parse_number(text).value;
+}
+
+/// Whether a key, or a group above it, is among those that are said.
+bool is_said(std::string_view path, const SaidKeys& said) {
+  for (;;) {
+    if (said.contains(path)) return true;
+    const auto dot = path.rfind('.');
+    if (dot == std::string_view::npos) return false;
+    path = path.substr(0, dot);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Dialect> dialect_of(Framework framework,
+                                          const std::vector<std::filesystem::path>& catalogs) {
+  struct Shipped {
+    std::string place, own;
+    std::unique_ptr<ShippedRows<Dialect>> rows;
+  };
+  static std::map<Framework, Shipped> all;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  Shipped& shipped = all[framework];
+  if (!shipped.rows) {
+    shipped.own = fmt::format("dialects/{}.yaml", name_of(framework));
+    shipped.place = "scenarios/" + shipped.own;
+    shipped.rows = std::make_unique<ShippedRows<Dialect>>(
+        ShippedTable{shipped.place.c_str(), shipped.own.c_str(), dialect_fields}, rows_of);
+  }
+  auto dialect = std::make_shared<Dialect>(*shipped.rows->of(catalogs));
+  dialect->name = title_of(framework);
+  return dialect;
+}
+
+void read_dialect(const Dialect& dialect, TreeReader& in, Job& job) {
+  for (const FixedKey& key : dialect.fixed)
+    if (!key.is.empty()) set_plan_key(*key.means, *value_of(*key.means, key.is, {}).value, job);
+  for (const DialectKey& key : dialect.keys)
+    if (const auto value = DialectReader(key, in).read(counts(key, job)))
+      set_plan_key(*key.means, *value, job);
+}
+
+void set_batch(std::string_view path, int micro_batches, std::optional<int> steps, TreeReader& in,
+               Job& job) {
+  Training& training = job.training;
+  const double batch = 1.0 * training.micro_batch * micro_batches * job.parallel.data;
+  if (batch > 1e8) return in.refuse(path, "gives a global batch above 100,000,000");
+  training.global_batch = static_cast<int>(batch);
+  if (steps && *steps > 0)
+    training.tokens = 1.0 * *steps * training.global_batch * training.sequence;
+}
+
+std::vector<std::string> unsaid_keys(const Job& job, const SaidKeys& said) {
+  // Where data leaves a host is the machine's, and which program runs is what is asked for.
+  static const SaidKeys elsewhere{"communication.transport", "parallel.framework"};
+  Job usual;
+  usual.training.precision = job.training.precision;
+  std::vector<std::string> keys;
+  for (const PlanKeyText& key : unlike_plan_keys(job, usual))
+    if (!is_said(key.path, said) && !elsewhere.contains(key.path))
+      keys.push_back(key.path + ": " + key.text);
+  return keys;
+}
+
+DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys& said) {
+  DialectText out;
+  SaidKeys done = said;
+  for (const DialectKey& key : dialect.keys) {
+    const std::string& path = key.means->field.path;
+    if (key.written == DialectWritten::never || is_said(path, said)) continue;
+    done.insert(path);
+    const std::string text = plan_key_text(*key.means, job);
+    // Left out, some keys mean what no value of theirs says.
+    const bool absent = key.written == DialectWritten::unusual &&
+                        key.means->field.default_text.empty() && !unusual(*key.means, job);
+    if (!counts(key, job) || text.empty() || absent) continue;
+    const auto word = word_of(key, text);
+    if (!word)
+      out.refused.push_back(fmt::format("{}: {} ({} has {})", path, text, dialect.name,
+                                        legal_words(key, &WordPair::second)));
+    else if (key.written == DialectWritten::always || lower_case(*word) != lower_case(key.usual))
+      out.words.push_back({key.keys.front(), *word, is_word(*word)});
+  }
+  const Job usual;
+  for (const FixedKey& key : dialect.fixed) {
+    done.insert(key.means->field.path);
+    const std::string is = key.is.empty() ? plan_key_text(*key.means, usual) : key.is;
+    if (const std::string text = plan_key_text(*key.means, job); text != is)
+      out.left_out.push_back(key.left_out.empty()
+                                 ? fmt::format("{}: {}, which {} fixes to {}",
+                                               key.means->field.path, text, dialect.name, is)
+                                 : key.left_out);
+  }
+  for (std::string& key : unsaid_keys(job, done)) out.refused.push_back(std::move(key));
+  return out;
+}
+
+namespace {
+
+/// Words whose keys begin with the same part, in the order of their first keys.
+struct WordGroup {
+  std::string name;
+  DialectWords words;  ///< with what is left of their keys; empty: the value itself
+};
+
+std::vector<WordGroup> groups_of(const DialectWords& words) {
+  std::vector<WordGroup> groups;
+  for (const DialectWord& word : words) {
+    const auto dot = word.key.find('.');
+    const std::string name = word.key.substr(0, dot);
+    auto group = std::ranges::find(groups, name, &WordGroup::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
+    group->words.push_back(
+        {dot == std::string::npos ? "" : word.key.substr(dot + 1), word.text, word.quoted});
+  }
+  return groups;
+}
+
+std::string yaml_lines(const DialectWords& words, const std::string& indent) {
+  std::string text;
+  for (const WordGroup& group : groups_of(words))
+    if (group.words.front().key.empty())
+      text += fmt::format("{}{}: {}\n", indent, group.name, group.words.front().text);
+    else
+      text += fmt::format("{}{}:\n", indent, group.name) + yaml_lines(group.words, indent + "  ");
+  return text;
+}
+
+}  // namespace
+
+std::string as_toml(const DialectWords& words) {
+  std::string text;
+  for (const WordGroup& group : groups_of(words)) {
+    text += fmt::format("{}[{}]\n", text.empty() ? "" : "\n", group.name);
+    for (const DialectWord& word : group.words)
+      text += fmt::format("{} = {}\n", word.key,
+                          word.quoted ? fmt::format("\"{}\"", word.text) : word.text);
+  }
+  return text;
+}
+
+std::string as_yaml(const DialectWords& words) { return yaml_lines(words, ""); }
+
+}  // namespace foretrain

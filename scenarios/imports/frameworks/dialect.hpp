@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/sections/plan_keys.hpp"
+
+namespace foretrain {
+
+/// When an export writes a key of a framework.
+enum class DialectWritten {
+  unusual,  ///< where it is not what the framework takes without it
+  always,
+  never  ///< an import alone reads it
+};
+FORETRAIN_ENUM_NAMES(DialectWritten, {DialectWritten::unusual, "unusual"},
+                     {DialectWritten::always, "always"}, {DialectWritten::never, "never"});
+
+/// A key of a framework that means one of a scenario: the row that imports and exports read.
+struct DialectKey {
+  const KeyRow* means = nullptr;
+  std::vector<std::string> keys;  ///< its names, the newest first: exports write that
+  std::string usual;              ///< what the framework takes without it; empty: nothing is known
+  std::vector<std::pair<std::string, std::string>> values;  ///< its words, and a scenario's
+  std::string unit;                                         ///< of its bare numbers
+  std::string needs;             ///< what is missing where it is left out; empty: it may be
+  const KeyRow* with = nullptr;  ///< counts where this key is not at its default
+  DialectWritten written = DialectWritten::unusual;
+};
+
+/// A key of a scenario that a framework has no word for.
+struct FixedKey {
+  const KeyRow* means = nullptr;
+  std::string is;        ///< what runs of it have; empty: what the scenario's default is
+  std::string left_out;  ///< how exports of something else say so
+};
+
+/// How a framework says a plan: scenarios/dialects/NAME.yaml.
+struct Dialect {
+  std::string name;
+  std::vector<DialectKey> keys;
+  std::vector<FixedKey> fixed;
+};
+
+/// @param catalogs folders whose dialects/NAME.yaml add rows, which count before shipped ones
+/// @throws ScenarioError when one of the files is broken
+[[nodiscard]] std::shared_ptr<const Dialect> dialect_of(
+    Framework framework, const std::vector<std::filesystem::path>& catalogs = {});
+
+/// Gives a job what the rows say: values that are there, else those that the framework takes.
+/// What is illegal is reported at its line.
+void read_dialect(const Dialect& dialect, TreeReader& in, Job& job);
+
+/// The batch of as many micro-batches on every replica, and the length of a run of `steps`; one
+/// that is too large is reported at `path`. @pre micro-batch and replicas are set
+void set_batch(std::string_view path, int micro_batches, std::optional<int> steps, TreeReader& in,
+               Job& job);
+
+/// A key of a framework with its value.
+struct DialectWord {
+  std::string key, text;
+  bool quoted = false;  ///< a word, which some formats put in quotes
+};
+
+using DialectWords = std::vector<DialectWord>;
+
+/// A plan in a framework's words.
+struct DialectText {
+  DialectWords words;
+  std::vector<std::string> refused;   ///< what it has no word for and changes memory or time
+  std::vector<std::string> left_out;  ///< sentences: what it fixes otherwise
+};
+
+/// Keys of scenarios, or groups of them.
+using SaidKeys = std::set<std::string, std::less<>>;
+
+/// "parallel.zero: 3": the keys of a plan that are not among these, and differ from those of a
+/// plain job of the same precision.
+[[nodiscard]] std::vector<std::string> unsaid_keys(const Job& job, const SaidKeys& said);
+
+/// @param said what the caller writes
+[[nodiscard]] DialectText write_dialect(const Dialect& dialect, const Job& job,
+                                        const SaidKeys& said);
+
+/// Dotted keys as TOML, a section for each first part, and as YAML; keys keep their order, sections
+/// that of their first keys.
+[[nodiscard]] std::string as_toml(const DialectWords& words);
+[[nodiscard]] std::string as_yaml(const DialectWords& words);
+
+}  // namespace foretrain
