@@ -71,6 +71,9 @@ class Modules {
                                      {"kv_a_proj_with_mqa", key_value_down},
                                      {"kv_b_proj", key_value_up}}))
       add(fmt::format("{}.{}", half, known.name), known.target);
+    // Of Phi, and of GPT-NeoX, BLOOM and Falcon: one matrix where others have three.
+    for (const char* name : {"qkv_proj", "query_key_value"})
+      add(fmt::format("{}.{}", half, name), qkv, ModulePart::other, false);
   }
 
   void mixers(const std::string& half) {
@@ -87,6 +90,9 @@ class Modules {
     add(path + ".gate_proj", gate, part);
     add(path + ".up_proj", up, part);
     add(path + ".down_proj", fc2, part);
+    add(path + ".gate_up_proj", fc1, part, false);
+    add(path + ".dense_h_to_4h", fc1, part, false);
+    add(path + ".dense_4h_to_h", fc2, part, false);
   }
 
   void mixture() {

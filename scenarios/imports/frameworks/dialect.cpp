@@ -76,7 +76,7 @@ const KeyRow* key_at(const FieldValues& values, const std::string& path, Diagnos
   const KeyRow* const row = plan_key(values.text(path));
   if (row == nullptr)
     diagnostics.add(values.where(path), path,
-                    in_quotes(values.text(path)) + " is no key of a scenario's plan");
+                    in_quotes(values.text(path)) + " is not a key of a scenario's plan");
   return row;
 }
 

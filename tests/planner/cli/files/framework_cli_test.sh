@@ -205,7 +205,7 @@ assert config["model"]["model_config"]["hidden_size"] == 4096, config' nano.yaml
 run 2 export torchtitan "$small"
 has err 'torchtitan cannot represent: parallel.zero: 1'
 run 2 export nanotron "$scenario"
-has err 'recomputation other than none and full'
+has err 'memory.recompute.granularity: selective (nanotron has none, full)'
 run 2 export megatron "$small" --set parallel.schedule=gpipe --set parallel.pipeline=2 \
   --set parallel.tensor=1 --set parallel.sequence=false
 has err 'schedule gpipe'

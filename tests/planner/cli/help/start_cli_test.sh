@@ -47,7 +47,7 @@ if command -v script >/dev/null; then
   printf 'llama3-9b\nllama3-8b\n\nmany\n2\n\n1 T\n' |
     script -qec "$(printf '%q init asked.yaml' "$program")" /dev/null >out 2>err
   has out "Five questions"
-  has out "did you mean"
+  has out "of other sizes there are"
   has out "is not a whole number"
   has asked.yaml "hosts: 2"
   has asked.yaml "tokens: 1 T"

@@ -140,7 +140,7 @@ TEST_CASE("dialects: rows of a catalog folder count first, and broken ones name 
   } catch (const ScenarioError& error) {
     const std::string what = error.what();
     CHECK(what.find("nanotron.yaml:3") != std::string::npos);
-    CHECK(what.find("'memory.fused' is no key of a scenario's plan") != std::string::npos);
+    CHECK(what.find("'memory.fused' is not a key of a scenario's plan") != std::string::npos);
     CHECK(what.find("'afab' is not a legal value") != std::string::npos);
   }
 }
