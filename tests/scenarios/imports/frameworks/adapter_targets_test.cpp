@@ -83,6 +83,13 @@ TEST_CASE("listed names take what ends with them", "[scenarios][fine-tuning]") {
   CHECK(tuning_of("DeepSeek-V3",
                   "lora_target_modules: [q_a_proj, q_b_proj, kv_a_proj_with_mqa, kv_b_proj]\n")
             .targets == Targets{query_down, query_up, key_value_down, key_value_up});
+  // One matrix where others have three, by its own name alone.
+  CHECK(tuning_of("Phi-4", "lora_target_modules: [qkv_proj, o_proj, gate_up_proj, down_proj]\n")
+            .targets == Targets{qkv, projection, fc1, fc2});
+  CHECK(tuning_of("pythia-1.4b", "lora_target_modules: [query_key_value]\n").targets ==
+        Targets{qkv});
+  CHECK(tuning_of("Phi-4", "lora_target_modules: all-linear\n").targets ==
+        Targets{query, key, value, projection, gate, up, fc2});
   CHECK(has(targets_refused(Framework::axolotl,
                             "base_model: org/Qwen3-8B\nadapter: lora\nlora_r: 8\n"
                             "lora_target_modules: [q_proj, conv1d]\n"),
