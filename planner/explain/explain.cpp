@@ -8,8 +8,8 @@
 
 #include "models/base/ranges.hpp"
 #include "models/forecast/band.hpp"
-#include "planner/answer/quantity.hpp"
 #include "planner/answer/json_of.hpp"
+#include "planner/answer/quantity.hpp"
 #include "planner/forecast/report_json.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/json.hpp"

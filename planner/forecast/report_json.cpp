@@ -9,8 +9,8 @@
 #include <functional>
 #include <utility>
 
-#include "planner/answer/value_csv.hpp"
 #include "planner/answer/json_of.hpp"
+#include "planner/answer/value_csv.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {

@@ -146,8 +146,7 @@ struct Fabric {
 using LinkSet = std::vector<bool>;
 
 /// Links lost by a list of names: a node ("spine7": all its links), a host or compute tray of a
-/// rack
-/// ("host3", "tray3": all links of its GPUs and NICs), a cable ("leaf5-spine7": both
+/// rack ("host3", "tray3": all links of its GPUs and NICs), a cable ("leaf5-spine7": both
 /// directions of all parallel cables; "leaf5-spine7#1": of one), or one direction ("leaf5>spine7").
 /// @return the first name that is neither, with what names there are.
 [[nodiscard]] std::variant<LinkSet, Infeasible> failed_links(const Fabric& fabric,
