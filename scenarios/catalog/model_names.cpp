@@ -187,8 +187,8 @@ std::string product(std::string_view name) {
   const auto start = name.find_first_not_of(" \t");
   if (start == std::string_view::npos) return "";
   name = name.substr(start, name.find_last_not_of(" \t") - start + 1);
-  for (const std::string_view maker : {"NVIDIA ", "Tesla "})
-    if (name.starts_with(maker)) name.remove_prefix(maker.size());
+  for (const std::string_view maker : {"nvidia ", "tesla "})
+    if (lower_case(std::string(name)).starts_with(maker)) name.remove_prefix(maker.size());
   return found(DeviceNaming::product, std::string(name));
 }
 

@@ -8,6 +8,7 @@ using namespace foretrain;
 TEST_CASE("devices are known by what drivers, tables and test machines call them",
           "[scenarios][catalog]") {
   using enum DeviceNaming;
+  CHECK(device_called("nvidia geforce rtx 3090", product) == "rtx3090");
   CHECK(device_called("NVIDIA H100 80GB HBM3", product) == "h100-sxm5-80gb");
   CHECK(device_called(" Tesla V100-SXM2-32GB ", product) == "v100-32gb");
   CHECK(device_called("a100-pcie-80gb", product) == "a100-pcie-80gb");

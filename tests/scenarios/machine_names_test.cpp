@@ -60,7 +60,8 @@ TEST_CASE("machines: a GPU that is named as a host is told its hosts", "[scenari
 
 TEST_CASE("machines: those that are known and not modelled say what is missing and what to do",
           "[scenarios][catalog]") {
-  for (const char* name : {"MI300X", "mi325x", "MI355X", "NVL36x2", "gb200-nvl36x2"}) {
+  for (const char* name : {"MI300X", "mi325x", "MI355X", "AMD MI300X", "Gaudi 3", "TPU v5e", "trn2",
+                           "Apple M4 Max", "NVL36x2", "gb200-nvl36x2"}) {
     const std::string text = refusal_of_host(name);
     CAPTURE(name, text);
     CHECK(test::has(text, "is not modelled. Missing: "));
