@@ -50,12 +50,22 @@ struct Dialect {
   std::string name;
   std::vector<DialectKey> keys;
   std::vector<FixedKey> fixed;
+  std::vector<std::string> includes;  ///< dialects whose keys without effect it has as well
+  KeyTable others;                    ///< keys that mean none of a scenario
 };
 
+/// Empty where a framework has no such file.
 /// @param catalogs folders whose dialects/NAME.yaml add rows, which count before shipped ones
 /// @throws ScenarioError when one of the files is broken
 [[nodiscard]] std::shared_ptr<const Dialect> dialect_of(
     Framework framework, const std::vector<std::filesystem::path>& catalogs = {});
+
+/// What is known of the keys of a framework that its importer does not read.
+/// @param more further dialects by name, which no framework includes
+/// @throws ScenarioError when one of the files is broken
+[[nodiscard]] KeyTable key_table(Framework framework,
+                                 const std::vector<std::filesystem::path>& catalogs,
+                                 const std::vector<std::string>& more = {});
 
 /// Gives a job what the rows say: values that are there, else those that the framework takes.
 /// What is illegal is reported at its line.

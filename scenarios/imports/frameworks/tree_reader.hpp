@@ -48,17 +48,6 @@ struct KeyTable {
   std::vector<RefusedKeys> refused;
 };
 
-/// Where that lies below a catalog root, and in a folder of a user's own (--catalog), whose keys
-/// are added to the shipped ones.
-inline constexpr const char* idle_keys_path = "scenarios/imports/idle_keys.yaml";
-inline constexpr const char* own_idle_keys = "idle_keys.yaml";
-
-/// @param groups further groups by name, which no framework includes
-/// @throws ScenarioError when one of the files is broken
-[[nodiscard]] KeyTable key_table(Framework framework,
-                                 const std::vector<std::filesystem::path>& catalogs,
-                                 const std::vector<std::string>& groups = {});
-
 enum class Framework;
 
 /// Takes values out of a parsed configuration by dotted path, and keeps the books on it: what
@@ -95,7 +84,7 @@ class TreeReader {
   /// The same for what is known of a framework's keys; those that matter where they are on are
   /// refused unless they are off (NoEffect).
   void harmless(Framework framework) { framework_ = framework; }
-  /// The same for a group of such keys that only some configurations of it have.
+  /// The same for those of another dialect, which only some configurations of it have.
   void harmless_group(std::string group) { groups_.push_back(std::move(group)); }
   /// The same for what changes memory or time a little and is not modelled.
   void approximate(const std::vector<std::string_view>& paths);

@@ -86,10 +86,10 @@ has err "2,000,000 requests wait at once"
 # Where the system gives no memory, the program says so, and has an exit code for it.
 if [[ -z $sanitized ]]; then
   for kib in 50000 40000 36000 33000 30000 27000; do
-    for words in "plan $scenario --threads 8" "goodput $year" "serve $chat" "simulate $scenario --engine event"; do
+    for words in "plan|$scenario|--threads|8" "goodput|$year" "serve|$chat" "simulate|$scenario|--engine|event"; do
       status=0
-      # shellcheck disable=SC2086  # words
-      (ulimit -v $kib && "$program" $words --brief >out 2>err) || status=$?
+      IFS='|' read -ra arguments <<<"$words"
+      (ulimit -v $kib && "$program" "${arguments[@]}" --brief >out 2>err) || status=$?
       ((status == 0 || status == 7 || status == 127)) || fail "status $status with $kib KiB: $words"
       if ((status == 7)); then has err "foretrain: out of memory:"; fi
     done

@@ -7,8 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "scenarios/imports/frameworks/tree_reader.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace foretrain {
 namespace {
@@ -384,24 +385,21 @@ TEST_CASE("no key stands in the table twice", "[scenarios][import]") {
 }
 
 TEST_CASE("a folder of one's own adds keys to the table", "[scenarios][import]") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "foretrain_idle_keys_test";
-  std::filesystem::create_directories(folder);
+  const test::TemporaryFolder own;
+  const std::filesystem::path folder = own.path();
   const auto write = [&](const char* text) {
-    const std::filesystem::path file = folder / own_idle_keys;
-    std::filesystem::remove(file);
-    std::ofstream(file) << text;
-    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+    own.write("dialects/trainer.yaml", text);
+    std::filesystem::last_write_time(folder / "dialects" / "trainer.yaml",
+                                     std::filesystem::file_time_type::clock::now());
   };
   const Base base = bases()[1];
   CHECK(refusal(base, {"of_our_own"}, "1").find("is not known here") != std::string::npos);
-  write("schema: 1\ngroups: [{name: trainer, naming: [of_our_own]}]\n");
+  write("schema: 1\nidle: {naming: [of_our_own]}\n");
   CHECK(refusal(base, {"of_our_own"}, "1", {folder}).empty());
   CHECK(refusal(base, {"use_kernels"}, "true", {folder}).find("kernels") != std::string::npos);
   CHECK(refusal(base, {"of_our_own"}, "1").find("is not known here") != std::string::npos);
-  write("schema: 1\ngroups: [{name: trainer, named: [of_our_own]}]\n");
+  write("schema: 1\nidle: {named: [of_our_own]}\n");
   CHECK(refusal(base, {"of_our_own"}, "1", {folder}).find("named") != std::string::npos);
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("arguments of a trainer of pairs do not pass for plain fine-tuning",
