@@ -407,6 +407,37 @@ std::vector<std::string> unsaid_keys(const Job& job, const SaidKeys& said) {
   return keys;
 }
 
+namespace {
+
+/// Writes one key, where its value has to be said.
+void write_key(const DialectKey& key, const Job& job, const std::string& program,
+               DialectText& out) {
+  const std::string text = plan_key_text(*key.means, job);
+  // Left out, some keys mean what no value of theirs says.
+  const bool absent = key.written == DialectWritten::unusual &&
+                      key.means->field.default_text.empty() && !unusual(*key.means, job);
+  if (!counts(key, job) || text.empty() || absent) return;
+  const auto word = word_of(key, text);
+  if (!word)
+    out.refused.push_back(fmt::format("{}: {} ({} has {})", key.means->field.path, text, program,
+                                      legal_words(key, &WordPair::second)));
+  else if (key.written == DialectWritten::always || lower_case(*word) != lower_case(key.usual))
+    out.words.push_back({key.keys.front(), *word, is_word(*word)});
+}
+
+/// Says what a framework has in place of another value.
+void tell_fixed(const FixedKey& key, const Job& job, const std::string& program, DialectText& out) {
+  const std::string is = key.is.empty() ? plan_key_text(*key.means, Job{}) : key.is;
+  const std::string text = plan_key_text(*key.means, job);
+  if (text == is) return;
+  out.left_out.push_back(
+      !key.left_out.empty()
+          ? key.left_out
+          : fmt::format("{}: {}, which {} fixes to {}", key.means->field.path, text, program, is));
+}
+
+}  // namespace
+
 DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys& said) {
   DialectText out;
   SaidKeys done = said;
@@ -414,27 +445,11 @@ DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys
     const std::string& path = key.means->field.path;
     if (key.written == DialectWritten::never || is_said(path, said)) continue;
     done.insert(path);
-    const std::string text = plan_key_text(*key.means, job);
-    // Left out, some keys mean what no value of theirs says.
-    const bool absent = key.written == DialectWritten::unusual &&
-                        key.means->field.default_text.empty() && !unusual(*key.means, job);
-    if (!counts(key, job) || text.empty() || absent) continue;
-    const auto word = word_of(key, text);
-    if (!word)
-      out.refused.push_back(fmt::format("{}: {} ({} has {})", path, text, dialect.name,
-                                        legal_words(key, &WordPair::second)));
-    else if (key.written == DialectWritten::always || lower_case(*word) != lower_case(key.usual))
-      out.words.push_back({key.keys.front(), *word, is_word(*word)});
+    write_key(key, job, dialect.name, out);
   }
-  const Job usual;
   for (const FixedKey& key : dialect.fixed) {
     done.insert(key.means->field.path);
-    const std::string is = key.is.empty() ? plan_key_text(*key.means, usual) : key.is;
-    if (const std::string text = plan_key_text(*key.means, job); text != is)
-      out.left_out.push_back(key.left_out.empty()
-                                 ? fmt::format("{}: {}, which {} fixes to {}",
-                                               key.means->field.path, text, dialect.name, is)
-                                 : key.left_out);
+    tell_fixed(key, job, dialect.name, out);
   }
   for (std::string& key : unsaid_keys(job, done)) out.refused.push_back(std::move(key));
   return out;
