@@ -76,7 +76,6 @@ Exported export_nanotron(const Scenario& scenario) {
   ExportBook book("nanotron");
   leave_out_machine(job, book);
   refuse_model(job, book);
-  book.refuse_if(job.parallel.expert > 1, "parallel.expert");
   book.refuse_if(job.memory.recompute.kind == RecomputeKind::full &&
                      (job.memory.recompute.method != RecomputeMethod::uniform ||
                       job.memory.recompute.layers != 1),

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "models/base/require.hpp"
+#include "scenarios/fields/field_scalar.hpp"
 #include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
@@ -58,6 +59,14 @@ std::string plan_key_text(const KeyRow& row, const Job& job) {
   const PlanSection* const section = section_of(row.field.path);
   FORETRAIN_REQUIRE(section != nullptr);
   return text_in(row, part_of(*section, job));
+}
+
+Parsed<FieldValue> plan_key_value(const KeyRow& row, const std::string& text, const Mark& mark) {
+  YamlNode node;
+  node.kind = YamlNode::Kind::scalar;
+  node.text = text;
+  node.mark = mark;
+  return read_scalar(row.field, node);
 }
 
 void set_plan_key(const KeyRow& row, const FieldValue& value, Job& job) {

@@ -20,6 +20,9 @@ namespace foretrain {
 /// the job has no such part. @pre plan_key(row.field.path) == &row
 [[nodiscard]] std::string plan_key_text(const KeyRow& row, const Job& job);
 
+/// A text as a value of the key, or what is wrong with it.
+[[nodiscard]] Parsed<FieldValue> plan_key_value(const KeyRow& row, const std::string& text,
+                                                const Mark& mark = {});
 /// Sets it. @pre likewise
 void set_plan_key(const KeyRow& row, const FieldValue& value, Job& job);
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "models/grid/process_grid.hpp"
 #include "scenarios/catalog/catalog_listing.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/dialect.hpp"
@@ -72,10 +73,11 @@ class TorchtuneReader {
 
   void read_layout(int host_gpus) {
     Parallel& parallel = job_.parallel;
-    parallel.sequence = parallel.tensor > 1;
+    const auto replica = static_cast<int>(replica_ranks(parallel));  // tensor ranks alone
+    parallel.sequence = replica > 1;
     const int copies = in_.integer({"data_parallel_replicate_dim"}, 1, 1'000'000).value_or(1);
-    const int gpus = gpus_for({}, parallel.tensor, host_gpus, options_, plan_.notes);
-    parallel.data = std::max(1, gpus / parallel.tensor);
+    const int gpus = gpus_for({}, replica, host_gpus, options_, plan_.notes);
+    parallel.data = std::max(1, gpus / replica);
     if (parallel.data % copies != 0)
       in_.refuse("data_parallel_replicate_dim",
                  fmt::format("{} does not divide {} ranks", copies, parallel.data));
