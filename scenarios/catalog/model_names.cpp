@@ -22,6 +22,7 @@ struct ModelNames {
   std::vector<std::string> prefixes;
   std::map<std::string, std::string> shapes;  ///< model of the catalog by plain name
   std::vector<std::pair<std::string, std::string>> packed;
+  std::vector<std::string> hub;  ///< OWNER/NAME of models of the catalog
 
   /// Letters, digits and dots of the last part of a name, in lower case, without additions.
   [[nodiscard]] std::string plain(const std::string& id) const {
@@ -54,6 +55,10 @@ const FieldTable& name_fields() {
         .kind = FieldKind::text_list,
         .help = "What they put before it.",
         .example = "[meta]"},
+       {.path = "hub",
+        .kind = FieldKind::text_list,
+        .help = "Where models of the catalog are released.",
+        .example = "[Qwen/Qwen3-8B]"},
        {.path = "shapes", .kind = FieldKind::list, .help = "Models by those of the same shape."},
        {.path = "shapes[].model",
         .help = "Its name in the catalog.",
@@ -75,6 +80,7 @@ ModelNames names_of(const std::vector<FieldValues>& files) {
   for (const FieldValues& file : files) {
     for (std::string& word : texts_at(file, "additions")) names.additions.push_back(word);
     for (std::string& word : texts_at(file, "prefixes")) names.prefixes.push_back(word);
+    for (std::string& id : texts_at(file, "hub")) names.hub.push_back(id);
   }
   for (const FieldValues& file : files) {
     for (int i = 0; i < file.list_size("shapes"); ++i)
@@ -110,6 +116,17 @@ HubModel hub_model(const std::string& id, const std::vector<std::filesystem::pat
     if (names->plain(file.name) == plain) return {file.name};
   const auto found = names->shapes.find(plain);
   return found == names->shapes.end() ? HubModel{} : HubModel{found->second, true};
+}
+
+std::string hub_id(const std::string& model, const std::vector<std::filesystem::path>& catalogs) {
+  const auto names = model_names(catalogs);
+  const std::string plain = names->plain(model);
+  for (const std::string& id : names->hub) {
+    const std::string name = names->plain(id);
+    const auto shape = names->shapes.find(name);
+    if (name == plain || (shape != names->shapes.end() && shape->second == model)) return id;
+  }
+  return {};
 }
 
 bool is_hub_id(const std::string& name) {

@@ -16,6 +16,10 @@ struct HubModel {
 [[nodiscard]] HubModel hub_model(const std::string& id,
                                  const std::vector<std::filesystem::path>& catalogs);
 
+/// Where a model of the catalog is released, as OWNER/NAME; empty: nowhere that is known.
+[[nodiscard]] std::string hub_id(const std::string& model,
+                                 const std::vector<std::filesystem::path>& catalogs);
+
 /// OWNER/NAME, as hubs name models; no path of a file.
 [[nodiscard]] bool is_hub_id(const std::string& name);
 /// Behind the last "/" that does not end a name.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/catalog/catalog_models.hpp"
+#include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "tests/temporary_folder.hpp"
@@ -58,6 +59,25 @@ TEST_CASE("hub ids are models of the catalog, also under the names of copies",
   CHECK(hub_model("mistralai/Mistral-7B-v0.1", {}).name == "mistral-7b-v0.1");
   CHECK(hub_model("Qwen/Qwen2.5-13B", {}).name.empty());
   CHECK(hub_model("", {}).name.empty());
+}
+
+TEST_CASE("models of the catalog are released under ids that mean them", "[scenarios][catalog]") {
+  int known = 0;
+  Diagnostics diagnostics;
+  for (const CatalogFile& file :
+       list_catalog_files(CatalogKind::models, catalog_roots({}, diagnostics))) {
+    const std::string id = hub_id(file.name, {});
+    CAPTURE(file.name, id);
+    if (id.empty()) continue;
+    ++known;
+    CHECK(is_hub_id(id));
+    CHECK(hub_model(id, {}).name == file.name);
+  }
+  CHECK(known >= 190);
+  CHECK(hub_id("qwen3-8b", {}) == "Qwen/Qwen3-8B");
+  CHECK(hub_id("llama3.1-70b", {}) == "meta-llama/Llama-3.1-70B");
+  CHECK(hub_id("mistral-7b", {}) == "mistral-community/Mistral-7B-v0.2");
+  CHECK(hub_id("gpt3-175b", {}).empty());
 }
 
 TEST_CASE("a scenario's model may have the name that people and hubs write",
