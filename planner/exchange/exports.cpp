@@ -86,11 +86,11 @@ Exported export_scenario(ExportKind kind, const Scenario& scenario, const Predic
     case ExportKind::nanotron:
       return export_nanotron(scenario);
     case ExportKind::transformers:
-      return export_tuning(TuningFramework::transformers, scenario);
     case ExportKind::axolotl:
-      return export_tuning(TuningFramework::axolotl, scenario);
     case ExportKind::llamafactory:
-      return export_tuning(TuningFramework::llamafactory, scenario);
+    case ExportKind::swift:
+    case ExportKind::unsloth:
+      return export_tuning(kind, scenario);
     case ExportKind::accelerate:
       return export_accelerate(scenario);
     case ExportKind::sbatch:

@@ -24,6 +24,8 @@ enum class ExportKind {
   transformers,
   axolotl,
   llamafactory,
+  swift,
+  unsloth,
   accelerate,
   sbatch
 };
@@ -31,6 +33,7 @@ FORETRAIN_ENUM_NAMES(ExportKind, {ExportKind::megatron, "megatron"},
                      {ExportKind::deepspeed, "deepspeed"}, {ExportKind::torchtitan, "torchtitan"},
                      {ExportKind::nanotron, "nanotron"}, {ExportKind::transformers, "transformers"},
                      {ExportKind::axolotl, "axolotl"}, {ExportKind::llamafactory, "llamafactory"},
+                     {ExportKind::swift, "swift"}, {ExportKind::unsloth, "unsloth"},
                      {ExportKind::accelerate, "accelerate"}, {ExportKind::sbatch, "sbatch"});
 
 /// A launch configuration.
@@ -82,7 +85,7 @@ class ExportBook {
 [[nodiscard]] Exported export_torchtitan(const Scenario& scenario);
 [[nodiscard]] Exported export_nanotron(const Scenario& scenario);
 [[nodiscard]] Exported export_accelerate(const Scenario& scenario);
-[[nodiscard]] Exported export_tuning(TuningFramework framework, const Scenario& scenario);
+[[nodiscard]] Exported export_tuning(ExportKind kind, const Scenario& scenario);
 [[nodiscard]] Exported export_sbatch(const Scenario& scenario, const Prediction& prediction);
 
 /// Comment lines that say where an export comes from and what it leaves out.

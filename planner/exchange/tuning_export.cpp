@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of fine-tuning frameworks, in the words that scenarios/imports reads of them.
+// Configurations of fine-tuning frameworks, in the terms of their dialects (scenarios/dialects).
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -9,57 +10,13 @@
 #include "models/layers/adapter_layers.hpp"
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/exchange/exports.hpp"
+#include "planner/text/quoting.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/tuning_keys.hpp"
 
 namespace foretrain {
 namespace {
-
-using tuning::TuningKeys;
-
-/// How a framework says what is a word of its own there.
-struct TuningWords {
-  TuningFramework framework;
-  std::string_view all_linear;       ///< adapters beside all of them: a line
-  std::string_view flash;            ///< attention that keeps no scores: a line
-  std::string_view eager;            ///< attention that keeps them
-  std::string_view narrow;           ///< weights, gradients and moments in 16 bits
-  std::string_view fine_tuning;      ///< what stands first: a line
-  std::string_view preference = {};  ///< DPO
-  std::string_view dense = {};       ///< no adapter
-};
-
-constexpr std::array tuning_words{
-    TuningWords{TuningFramework::transformers, "lora_target_modules: all-linear",
-                "attn_implementation: flash_attention_2", "attn_implementation: eager",
-                "dtype: bfloat16", "", "trainer: dpo"},
-    TuningWords{TuningFramework::axolotl, "lora_target_linear: true", "flash_attention: true",
-                "eager_attention: true", "", "", "rl: dpo"},
-    TuningWords{TuningFramework::llamafactory, "lora_target: all", "flash_attn: fa2",
-                "flash_attn: disabled", "pure_bf16: true", "do_train: true", "stage: dpo",
-                "finetuning_type: full"}};
-
-const TuningWords& words_of_tuning(TuningFramework framework) {
-  for (const TuningWords& dialect : tuning_words)
-    if (dialect.framework == framework) return dialect;
-  return tuning_words.front();
-}
-
-/// Lines of YAML, an empty one left out.
-class Lines {
- public:
-  void add(std::string_view line) {
-    if (!line.empty()) text_ += std::string(line) + "\n";
-  }
-  template <class Value>
-  void add(std::string_view key, const Value& value) {
-    text_ += fmt::format("{}: {}\n", key, value);
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
 
 constexpr auto module_names = std::to_array<std::pair<AdapterTarget, std::string_view>>(
     {{AdapterTarget::query, "q_proj"},
@@ -82,135 +39,157 @@ constexpr auto module_names = std::to_array<std::pair<AdapterTarget, std::string
      {AdapterTarget::router, "gate"},
      {AdapterTarget::shared_gate, "shared_expert_gate"}});
 
-/// FlashAttention-3, which configurations of transformers name.
-bool names_flash3(const Job& job, TuningFramework framework) {
-  return framework == TuningFramework::transformers &&
-         job.memory.attention == AttentionKind::flash &&
-         job.memory.attention_library == AttentionLibrary::flash3;
-}
-
 bool offloads_all(const Job& job) { return job.memory.offloaded_layers >= job.model.layers; }
 
 /// Writes one configuration; every member writes one group of its keys.
 class TuningWriter {
  public:
-  TuningWriter(const Job& job, TuningFramework framework, ExportBook& book)
-      : job_{job},
-        keys_{tuning::keys_of(framework)},
-        words_{words_of_tuning(framework)},
-        book_{book} {}
+  TuningWriter(const Job& job, std::string model, const Dialect& dialect, ExportBook& book)
+      : job_{job}, model_{std::move(model)}, dialect_{dialect}, book_{book} {}
 
-  std::string write() {
+  DialectWords write() {
     add_model();
     add_batch();
     add_precision();
-    add_activation_offload();
     add_adapter();
     add_kernels();
     add_sharding();
-    return lines_.text();
+    return std::move(words_);
   }
 
  private:
-  [[nodiscard]] bool is(TuningFramework framework) const { return words_.framework == framework; }
+  [[nodiscard]] bool has(std::string_view says) const { return dialect_.term(says) != nullptr; }
 
-  void add_model() {
-    lines_.add(words_.fine_tuning);
-    lines_.add(keys_.model.front() == "base_model_name_or_path" ? "model_name_or_path"
-                                                                : keys_.model.front(),
-               yaml_scalar(job_.model.name));
-    const Objective objective = job_.fine_tuning.objective;
-    book_.refuse_if(objective == Objective::policy, "fine_tuning.objective: policy");
-    if (objective == Objective::preference)
-      add_preference();
-    else if (is(TuningFramework::llamafactory))
-      lines_.add("stage", objective == Objective::reward ? "rm" : "sft");
-    else
-      book_.refuse_if(objective == Objective::reward, "fine_tuning.objective: reward");
+  /// Writes a value under the key of a term; false where the framework has no word for it.
+  bool add(std::string_view says, std::string_view value, bool quoted = false) {
+    const DialectTerm* const term = dialect_.term(says);
+    const auto word = term == nullptr ? std::nullopt : word_of(*term, value);
+    if (!word) return false;
+    const bool text = quoted || (!term->values.empty() && is_text(*word));
+    if (!term->keys.empty()) words_.push_back({term->keys.front(), *word, text});
+    return true;
+  }
+  /// Numbers and switches.
+  template <class Value>
+  bool put(std::string_view says, Value value) {
+    return add(says, fmt::format("{}", value));
   }
 
-  void add_preference() {
-    lines_.add(words_.preference);
-    const bool known = job_.fine_tuning.reference == ReferenceKind::precomputed;
-    book_.refuse_if(known && is(TuningFramework::llamafactory),
-                    "fine_tuning.reference: precomputed");
-    if (known) lines_.add("precompute_ref_log_probs: true");
+  static bool is_text(const std::string& word) {
+    return word != "true" && word != "false" && !word.starts_with('[') &&
+           word.find_first_not_of("0123456789.") < word.size();
+  }
+
+  /// The same, and the export is refused where there is no word.
+  void need(std::string_view says, std::string_view value, std::string_view what) {
+    if (!add(says, value)) book_.refuse(std::string(what));
+  }
+
+  void add_model() {
+    put("run", true);
+    add("model", model_, true);
+    const Objective objective = job_.fine_tuning.objective;
+    if (!add("objective", name_of(objective)) && objective != Objective::next_token)
+      book_.refuse(fmt::format("fine_tuning.objective: {}", name_of(objective)));
+    if (objective == Objective::preference) add_reference();
+  }
+
+  void add_reference() {
+    const ReferenceKind reference = job_.fine_tuning.reference;
     const auto usual =
         job_.fine_tuning.adapts() ? ReferenceKind::without_adapters : ReferenceKind::copy;
-    book_.refuse_if(!known && job_.fine_tuning.reference != usual,
-                    "fine_tuning.reference: copy beside adapters");
+    if (reference == ReferenceKind::precomputed)
+      need("reference", "precomputed", "fine_tuning.reference: precomputed");
+    else
+      book_.refuse_if(reference != usual, "fine_tuning.reference: copy beside adapters");
   }
 
   void add_batch() {
     const Training& training = job_.training;
     // Both answers of a pair are a sequence each.
     const int pair = job_.fine_tuning.pairs() ? 2 : 1;
-    lines_.add(keys_.sequence.front(), training.sequence);
-    lines_.add(keys_.micro_batch.front(), training.micro_batch / pair);
-    lines_.add(keys_.accumulation.front(), job_.microbatches());
-    if (const auto steps = training_steps(training)) lines_.add(keys_.steps.front(), *steps);
-    if (training.samples.layout == SampleLayout::packed) lines_.add(keys_.packing.front(), "true");
+    put("sequence", training.sequence);
+    put("micro_batch", training.micro_batch / pair);
+    put("accumulation", job_.microbatches());
+    if (const auto steps = training_steps(training)) put("steps", *steps);
+    if (training.samples.layout == SampleLayout::packed) put("packing", true);
   }
 
   void add_precision() {
     const Precision precision = job_.training.precision;
     book_.refuse_if(quantised(precision), "precision other than bf16, fp16, tf32 and fp32");
     const bool half = precision == Precision::bf16 || precision == Precision::fp16;
-    lines_.add("bf16", precision == Precision::bf16);
-    if (precision == Precision::fp16) lines_.add("fp16", "true");
-    if (precision == Precision::tf32) lines_.add("tf32", "true");
-    if (!half || job_.fine_tuning.adapts()) return;
+    put("bf16", precision == Precision::bf16);
+    if (precision == Precision::fp16) put("fp16", true);
+    if (precision == Precision::tf32) need("tf32", "true", "training.precision: tf32");
+    if (half && !job_.fine_tuning.adapts()) add_masters();
+  }
+
+  /// Weights, gradients and moments in 16 bits; FSDP keeps fp32 masters wherever a framework does
+  /// not say so itself.
+  void add_masters() {
     const bool narrow = job_.training.master_weights == MasterWeights::none;
     const bool shards = job_.parallel.zero > 1;
-    if (narrow) lines_.add(words_.narrow);
-    book_.refuse_if(narrow && shards && !is(TuningFramework::llamafactory),
-                    "training.master_weights: none under FSDP, whose shards are fp32");
-    book_.refuse_if(!narrow && !shards && is(TuningFramework::axolotl),
-                    "training.master_weights: fp32 without FSDP, since Axolotl loads 16 bits and "
-                    "trains them");
-  }
-
-  /// Saved tensors of all layers in host memory; of some layers there is no key.
-  void add_activation_offload() {
-    if (!offloads_all(job_)) return;
-    if (!is(TuningFramework::llamafactory)) return lines_.add("activation_offloading: true");
-    if (!runs_unsloth()) lines_.add("use_unsloth_gc: true");
-  }
-
-  /// LLaMA-Factory's `use_unsloth`: all kernels of Unsloth, and its checkpoints in host memory.
-  [[nodiscard]] bool runs_unsloth() const {
-    return is(TuningFramework::llamafactory) && offloads_all(job_) &&
-           job_.training.fused_kernels == kernels_of("unsloth");
+    const DialectTerm* const term = dialect_.term("narrow");
+    const bool says_both = term != nullptr && word_of(*term, "false").has_value();
+    if (narrow && shards && !says_both)
+      return book_.refuse("training.master_weights: none under FSDP, whose shards are fp32");
+    if (narrow) return need("narrow", "true", "training.master_weights: none");
+    book_.refuse_if(term != nullptr && term->keys.empty() && !shards,
+                    "training.master_weights: fp32 without FSDP, since the framework loads 16 bits "
+                    "and trains them");
   }
 
   void add_adapter() {
     const FineTuning& tuning = job_.fine_tuning;
-    book_.refuse_if(tuning.trained.has_value(), "fine_tuning.trained");
     book_.refuse_if(tuning.frozen_layers > 0, "fine_tuning.frozen_layers");
-    if (!tuning.adapts()) return lines_.add(words_.dense);
-    const bool packs = tuning.packs_frozen();
-    if (is(TuningFramework::transformers))
-      lines_.add("use_peft: true");
-    else
-      lines_.add(keys_.adapter.front(), packs && is(TuningFramework::axolotl) ? "qlora" : "lora");
-    lines_.add(is(TuningFramework::transformers) ? "lora_r" : keys_.rank.front(), tuning.rank);
-    lines_.add(keys_.dropout.front(), tuning.dropout);
-    if (tuning.adapter == AdapterKind::dora)
-      lines_.add(is(TuningFramework::axolotl) ? "peft_use_dora: true" : "use_dora: true");
+    book_.refuse_if(tuning.trained.has_value() && !trains_beside(tuning), "fine_tuning.trained");
+    const std::string_view kind = !tuning.adapts()        ? "none"
+                                  : tuning.packs_frozen() ? "packed"
+                                                          : "lora";
+    if (!add("adapter.switch", kind)) add("adapter", kind);
+    if (!tuning.adapts()) return;
+    put("rank", tuning.rank);
+    put("dropout", tuning.dropout);
+    if (tuning.adapter == AdapterKind::dora) need("dora", "true", "fine_tuning.adapter: dora");
     add_targets(tuning);
+    if (tuning.trained) add_trained(*tuning.trained);
     add_frozen(tuning);
+  }
+
+  /// Embedding and output, which PEFT saves and trains whole beside adapters.
+  static bool trains_beside(const FineTuning& tuning) {
+    EnumSet<ModelPart> beside = *tuning.trained;
+    beside.add({ModelPart::embedding, ModelPart::output});
+    return tuning.adapts() && beside == EnumSet{ModelPart::embedding, ModelPart::output};
+  }
+
+  void add_trained(const EnumSet<ModelPart>& parts) {
+    std::vector<std::string> names;
+    if (parts.has(ModelPart::embedding)) names.emplace_back("embed_tokens");
+    if (parts.has(ModelPart::output)) names.emplace_back("lm_head");
+    if (!add_list("trained_too", "trained_words", names)) book_.refuse("fine_tuning.trained");
+  }
+
+  bool add_list(std::string_view list, std::string_view one_text,
+                const std::vector<std::string>& names) {
+    std::string quoted, plain;
+    for (const std::string& name : names) {
+      quoted += fmt::format("{}\"{}\"", quoted.empty() ? "" : ", ", name);
+      plain += (plain.empty() ? "" : ",") + name;
+    }
+    return add(list, "[" + quoted + "]") || add(one_text, plain);
   }
 
   void add_targets(const FineTuning& tuning) {
     refuse_experts(tuning);
     const FoundTargets all =
         found_targets(job_.model, [](const LinearModule& module) { return module.linear; });
-    if (tuning.targets == all.targets) return lines_.add(words_.all_linear);
-    std::string names;
+    if (tuning.targets == all.targets && put("all_linear", true)) return;
+    std::vector<std::string> names;
     for (const auto& [target, name] : module_names)
-      if (tuning.targets.has(target)) names += (names.empty() ? "" : ", ") + std::string(name);
-    const bool list = !is(TuningFramework::llamafactory);
-    lines_.add(keys_.targets.back(), list ? "[" + names + "]" : names);
+      if (tuning.targets.has(target)) names.emplace_back(name);
+    add_list("targets", "target_words", names);
     book_.leave_out("names of other linear layers than Llama's, where the model has them");
   }
 
@@ -235,89 +214,93 @@ class TuningWriter {
     book_.refuse_if(format == FrozenFormat::gptq,
                     "fine_tuning.frozen_format: gptq, which a "
                     "checkpoint decides");
-    const bool four = format == FrozenFormat::nf4 || format == FrozenFormat::nf4_double;
-    if (!keys_.bits.empty()) {
-      if (four || format == FrozenFormat::int8) lines_.add(keys_.bits.front(), four ? 4 : 8);
-    } else if (four) {
-      lines_.add(keys_.four_bits.front(), "true");
-    } else if (format == FrozenFormat::int8) {
-      lines_.add("load_in_8bit: true");
+    const bool twice = format == FrozenFormat::nf4_double;
+    const bool four = format == FrozenFormat::nf4 || twice;
+    const bool eight = format == FrozenFormat::int8;
+    const bool usually_four = dialect_.usual("four_bits") == "true";
+    if (has("bits")) {
+      if (four || eight) put("bits", four ? 4 : 8);
+    } else if (four || usually_four) {
+      put("four_bits", four);
     }
-    if (four && (format == FrozenFormat::nf4_double) != keys_.usual_double_scales) {
-      const bool twice = format == FrozenFormat::nf4_double;
-      if (is(TuningFramework::axolotl))
-        lines_.add("bnb_config_kwargs", fmt::format("{{bnb_4bit_use_double_quant: {}}}", twice));
-      else
-        lines_.add(is(TuningFramework::transformers) ? "use_bnb_nested_quant"
-                                                     : keys_.double_scales.front(),
-                   twice);
-    }
+    if (eight && !has("bits")) need("eight_bits", "true", "fine_tuning.frozen_format: int8");
+    if (!four || twice == (dialect_.usual("double_scales") == "true")) return;
+    if (dialect_.keys_of("double_scales").empty())
+      book_.refuse(fmt::format("fine_tuning.frozen_format: {}", name_of(format)));
+    else
+      put("double_scales", twice);
   }
 
   void add_optimizer() {
     const Training& training = job_.training;
     const std::string_view name = tuning::optimizer_name(training, job_.memory.offload);
     const bool muon = training.optimizer == OptimizerKind::muon;
-    if (name.empty() || (muon && !is(TuningFramework::axolotl)))
+    if (name.empty() || (muon && !has("muon")))
       book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
-    lines_.add(keys_.optimizer.front(), name);
+    add("optimizer", name, true);
+  }
+
+  /// Recomputation, with the inputs of layers in host memory: a switch of its own, or a word of
+  /// the same key; of some layers there is no key.
+  void add_recompute() {
+    const RecomputeKind kind = job_.memory.recompute.kind;
+    const bool again = kind == RecomputeKind::full;
+    const bool away = offloads_all(job_);
+    book_.refuse_if(!again && kind != RecomputeKind::none,
+                    "memory.recompute other than none and full");
+    if (away && again && add("recompute.offloaded", "full")) return;
+    add("recompute", name_of(kind));
+    if (away && !(runs_unsloth() && has("unsloth")))
+      need("offload.activations", "true", "memory.offloaded_layers");
   }
 
   void add_kernels() {
     add_optimizer();
-    const Recompute& recompute = job_.memory.recompute;
-    const bool again = recompute.kind == RecomputeKind::full;
-    book_.refuse_if(!again && recompute.kind != RecomputeKind::none,
-                    "memory.recompute other than none and full");
-    if (is(TuningFramework::llamafactory))
-      lines_.add("disable_gradient_checkpointing", !again);
-    else
-      lines_.add(keys_.checkpointing.front(), again);
+    add_recompute();
     const bool flash = job_.memory.attention == AttentionKind::flash;
-    if (names_flash3(job_, words_.framework))
-      lines_.add("attn_implementation: flash_attention_3");
-    else
-      lines_.add(flash ? words_.flash : words_.eager);
-    if (job_.stack.name == "fsdp2-compile") lines_.add("torch_compile: true");
+    const bool third = flash && job_.memory.attention_library == AttentionLibrary::flash3;
+    if (!third || !put("attention.flash3", true))
+      need(flash ? "attention.flash" : "attention.unfused", "true",
+           fmt::format("memory.attention: {}", name_of(job_.memory.attention)));
+    if (job_.stack.name == "fsdp2-compile") need("compile", "true", "stack: fsdp2-compile");
     add_fused();
   }
 
-  /// Kernels of Liger one by one, since each framework has a default of its own.
+  /// All kernels of Unsloth, and its checkpoints in host memory.
+  [[nodiscard]] bool runs_unsloth() const {
+    return offloads_all(job_) && job_.training.fused_kernels == kernels_of("unsloth");
+  }
+
+  /// Kernels one by one where the framework names them, since each has a default of its own.
   void add_fused() {
     using enum FusedKernel;
     const FusedKernels& fused = job_.training.fused_kernels;
-    if (runs_unsloth()) return lines_.add("use_unsloth: true");
-    book_.refuse_if(fused.has(lora) && !is(TuningFramework::axolotl),
-                    "training.fused_kernels: lora, which is Unsloth's: foretrain export axolotl, "
-                    "or llamafactory where all its kernels and memory.offloaded_layers of all "
-                    "layers are set (use_unsloth)");
-    const bool any = fused.has(norm) || fused.has(rope) || fused.has(swiglu) || fused.has(loss) ||
-                     fused.has(linear_loss);
-    if (is(TuningFramework::axolotl)) {
-      if (any) lines_.add("plugins: [axolotl.integrations.liger.LigerPlugin]");
-      for (const auto& [kernel, key] : std::to_array<std::pair<FusedKernel, std::string_view>>(
-               {{norm, "liger_rms_norm"},
-                {rope, "liger_rope"},
-                {swiglu, "liger_glu_activation"},
-                {loss, "liger_cross_entropy"},
-                {linear_loss, "liger_fused_linear_cross_entropy"},
-                {lora, "lora_mlp_kernel"}}))
-        if (fused.has(kernel)) lines_.add(key, "true");
-      return;
-    }
-    if (!any) return;
-    if (is(TuningFramework::llamafactory)) {
-      book_.refuse_if(!(fused.has(norm) && fused.has(rope) && fused.has(swiglu) &&
-                        fused.has(linear_loss) && !fused.has(loss)),
-                      "some of Liger's kernels; enable_liger_kernel has all of them");
-      return lines_.add("enable_liger_kernel: true");
-    }
-    lines_.add("use_liger_kernel: true");
-    lines_.add(
-        fmt::format("liger_kernel_config: {{rms_norm: {}, rope: {}, swiglu: {}, "
-                    "cross_entropy: {}, fused_linear_cross_entropy: {}}}",
-                    fused.has(norm), fused.has(rope), fused.has(swiglu), fused.has(loss),
-                    fused.has(linear_loss)));
+    if (runs_unsloth() && put("unsloth", true)) return;
+    if (!has("liger"))
+      return book_.refuse(
+          "training.fused_kernels other than those of Unsloth with memory.offloaded_layers of "
+          "all layers");
+    const bool lora_word = has("kernel.lora");
+    if (fused.has(lora) && !lora_word)
+      book_.refuse(
+          "training.fused_kernels: lora, which is Unsloth's: foretrain export axolotl, or "
+          "llamafactory where all its kernels and memory.offloaded_layers of all layers are set "
+          "(use_unsloth)");
+    const std::array kernels{norm, rope, swiglu, loss, linear_loss};
+    if (std::ranges::any_of(kernels, [&](FusedKernel kernel) { return fused.has(kernel); }))
+      add_liger(fused, kernels);
+    if (fused.has(lora)) put("kernel.lora", true);
+  }
+
+  void add_liger(const FusedKernels& fused, const std::array<FusedKernel, 5>& kernels) {
+    put("liger", true);
+    const FusedKernels all = kernels_of("liger");
+    const bool apart = has("kernel.norm");
+    for (const FusedKernel kernel : kernels)
+      if (apart)
+        put(fmt::format("kernel.{}", name_of(kernel)), fused.has(kernel));
+      else if (fused.has(kernel) != all.has(kernel))
+        return book_.refuse("some of Liger's kernels; its one switch turns all of them on");
   }
 
   void add_sharding() {
@@ -331,25 +314,22 @@ class TuningWriter {
                     "deepspeed");
     book_.refuse_if(parallel.zero_group > 0, "parallel.zero_group");
     if (parallel.zero < 2) return;
-    if (is(TuningFramework::llamafactory)) lines_.add("fsdp: full_shard auto_wrap");
-    if (is(TuningFramework::transformers)) lines_.add("fsdp: full_shard auto_wrap");
-    lines_.add("fsdp_config:");
-    if (!is(TuningFramework::axolotl)) lines_.add("  fsdp_version: 2");
-    lines_.add("  auto_wrap_policy: TRANSFORMER_BASED_WRAP");
-    lines_.add("  reshard_after_forward", parallel.zero == 3);
-    if (offload == OffloadKind::optimizer_and_parameters) lines_.add("  offload_params: true");
-    if (is(TuningFramework::axolotl)) lines_.add("fsdp_version: 2");
+    need("fsdp", "true", fmt::format("parallel.zero: {}", parallel.zero));
+    put("fsdp.version", true);
+    put("fsdp.wrap", true);
+    put("fsdp.reshard", parallel.zero == 3);
+    if (offload == OffloadKind::optimizer_and_parameters) put("fsdp.offload", true);
   }
 
   const Job& job_;
-  const TuningKeys& keys_;
-  const TuningWords& words_;
+  std::string model_;
+  const Dialect& dialect_;
   ExportBook& book_;
-  Lines lines_;
+  DialectWords words_;
 };
 
 /// What the configuration says of a plan.
-SaidKeys said_by_tuning(const Job& job, TuningFramework framework) {
+SaidKeys said_by_tuning(const Job& job, const Dialect& dialect) {
   SaidKeys said{"training.sequence",
                 "training.micro_batch",
                 "training.global_batch",
@@ -370,7 +350,8 @@ SaidKeys said_by_tuning(const Job& job, TuningFramework framework) {
   const Recompute& recompute = job.memory.recompute;
   if (recompute.method == RecomputeMethod::uniform && recompute.layers == 1)
     said.insert({"memory.recompute.method", "memory.recompute.layers"});
-  if (names_flash3(job, framework)) said.insert("memory.attention_library");
+  const bool third = job.memory.attention_library == AttentionLibrary::flash3;
+  if (third && dialect.term("attention.flash3") != nullptr) said.insert("memory.attention_library");
   if (offloads_all(job)) said.insert("memory.offloaded_layers");
   const bool narrow = job.training.narrow_weights();
   if (job.communication.gradient_dtype == (narrow ? job.training.precision : Precision::fp32))
@@ -378,11 +359,99 @@ SaidKeys said_by_tuning(const Job& job, TuningFramework framework) {
   return said;
 }
 
+/// Options of a command, groups of them in JSON.
+std::string as_options(const DialectWords& words) {
+  std::string text;
+  for (const WordGroup& group : groups_of(words)) {
+    std::string members;
+    for (const DialectWord& word : group.words)
+      members += fmt::format("{}\"{}\": {}", members.empty() ? "" : ", ", word.key,
+                             word.quoted ? YamlText::quoted(word.text) : word.text);
+    const bool single = group.words.front().key.empty();
+    // A list is as many words.
+    std::string value = single ? group.words.front().text : "{" + members + "}";
+    if (single && value.starts_with('[')) {
+      std::erase_if(value, [](char c) { return c == '[' || c == ']' || c == '"' || c == ','; });
+      text += fmt::format(" \\\n    --{} {}", group.name, value);
+    } else {
+      text += fmt::format(" \\\n    --{} {}", group.name, shell_word(value));
+    }
+  }
+  return text + "\n";
+}
+
+/// The keyword arguments of one call, a line each.
+std::string as_arguments(const DialectWords& words, std::string_view call, int depth = 4) {
+  std::string text;
+  for (const WordGroup& group : groups_of(words))
+    for (const DialectWord& word : group.words)
+      if (group.name == call)
+        text += fmt::format("{:{}}{}={},\n", "", depth, word.key,
+                            word.text == "true"    ? "True"
+                            : word.text == "false" ? "False"
+                            : word.quoted          ? YamlText::quoted(word.text)
+                                                   : word.text);
+  return text;
+}
+
+/// A script that lacks its data alone.
+std::string unsloth_script(const DialectWords& words, bool adapts) {
+  std::string text =
+      "from unsloth import FastLanguageModel\nfrom trl import SFTConfig, SFTTrainer\n\n"
+      "model, tokenizer = FastLanguageModel.from_pretrained(\n" +
+      as_arguments(words, "from_pretrained") +
+      (adapts ? "" : as_arguments(words, "get_peft_model")) + ")\n";
+  if (adapts)
+    text += "model = FastLanguageModel.get_peft_model(\n    model,\n" +
+            as_arguments(words, "get_peft_model") + ")\n";
+  return text +
+         "dataset = ...  # of your own\n"
+         "trainer = SFTTrainer(\n    model=model,\n    processing_class=tokenizer,\n"
+         "    train_dataset=dataset,\n    args=SFTConfig(\n" +
+         as_arguments(words, "SFTConfig", 8) + "    ),\n)\ntrainer.train()\n";
+}
+
+/// A line that starts ms-swift on the GPUs of a host.
+std::string swift_script(const DialectWords& words, const Job& job) {
+  const Cluster& cluster = job.cluster;
+  const bool tunes = job.fine_tuning.objective == Objective::next_token;
+  std::string start = fmt::format("NPROC_PER_NODE={}", cluster.host.gpus);
+  if (cluster.hosts > 1)
+    start += fmt::format(" NNODES={} NODE_RANK=${{NODE_RANK}} MASTER_ADDR=${{MASTER_ADDR}}",
+                         cluster.hosts);
+  return start + " swift " + (tunes ? "sft" : "rlhf") + as_options(words);
+}
+
+std::string tuning_text(ExportKind kind, DialectWords words, const Job& job) {
+  if (kind == ExportKind::unsloth) return unsloth_script(words, job.fine_tuning.adapts());
+  if (kind == ExportKind::swift) return swift_script(words, job);
+  for (DialectWord& word : words)
+    if (word.quoted) word.text = yaml_scalar(word.text);
+  return as_yaml(words);
+}
+
+/// What a framework is told of the model.
+std::string released_model(const Job& job, ExportBook& book) {
+  const std::string id = hub_id(job.model.name, {});
+  if (!id.empty())
+    book.leave_out(fmt::format(
+        "which checkpoint: {} has this shape; write the place of yours where it is another", id));
+  else
+    book.leave_out("the place of the weights; the model is named as in the catalog");
+  return id.empty() ? job.model.name : id;
+}
+
+std::string title_of(ExportKind kind) {
+  const auto framework = from_name<Framework>(std::string(name_of(kind)));
+  return framework ? title_of(*framework) : "Unsloth";
+}
+
 }  // namespace
 
-Exported export_tuning(TuningFramework framework, const Scenario& scenario) {
+Exported export_tuning(ExportKind kind, const Scenario& scenario) {
   const Job& job = scenario.job;
-  ExportBook book(tuning::keys_of(framework).title);
+  const auto dialect = dialect_named(std::string(name_of(kind)));
+  ExportBook book(title_of(kind));
   leave_out_machine(job, book);
   if (job.stack.name != "hf-trainer" && job.stack.name != "fsdp2-compile")
     book.leave_out("the software, " + job.stack.name);
@@ -391,13 +460,13 @@ Exported export_tuning(TuningFramework framework, const Scenario& scenario) {
   if (job.training.samples.vary()) book.leave_out("lengths of samples, which the data decide");
   if (job.training.vocabulary_multiple != 1)
     book.leave_out("padding of the vocabulary; transformers pads nothing");
-  const std::string body = TuningWriter(job, framework, book).write();
-  for (const std::string& key : unsaid_keys(job, said_by_tuning(job, framework))) book.refuse(key);
-  book.leave_out(
-      "data, checkpoints and the learning rate; the model is named as in the catalog, "
-      "so give the place of its weights");
+  const std::string model = released_model(job, book);
+  DialectWords words = TuningWriter(job, model, *dialect, book).write();
+  for (const std::string& key : unsaid_keys(job, said_by_tuning(job, *dialect))) book.refuse(key);
+  book.leave_out("data, checkpoints and the learning rate");
   book.check();
-  return {export_comments(scenario, book) + body, book.left_out()};
+  return {export_comments(scenario, book) + tuning_text(kind, std::move(words), job),
+          book.left_out()};
 }
 
 }  // namespace foretrain

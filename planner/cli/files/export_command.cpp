@@ -34,6 +34,8 @@ const char* help_of(ExportKind kind) {
       "Arguments of the Hugging Face Trainer and TRL (YAML)",
       "An Axolotl configuration (YAML)",
       "A LLaMA-Factory configuration (YAML)",
+      "A command of ms-swift",
+      "A script of Unsloth (Python)",
       "A configuration of accelerate launch (YAML)",
       "A Slurm script of Megatron-LM with a time limit from the forecast"};
   return help.at(static_cast<std::size_t>(kind));

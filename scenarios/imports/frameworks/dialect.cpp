@@ -141,6 +141,29 @@ bool is_said(std::string_view path, const SaidKeys& said) {
 
 }  // namespace
 
+const DialectTerm* Dialect::term(std::string_view says) const {
+  const auto found = std::ranges::find(terms, says, &DialectTerm::says);
+  return found == terms.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> Dialect::keys_of(std::string_view says) const {
+  const DialectTerm* const found = term(says);
+  if (found == nullptr) return {};
+  return {found->keys.begin(), found->keys.end()};
+}
+
+std::string_view Dialect::usual(std::string_view says) const {
+  const DialectTerm* const found = term(says);
+  return found == nullptr ? std::string_view() : std::string_view(found->usual);
+}
+
+std::optional<std::string> word_of(const DialectTerm& term, std::string_view value) {
+  if (term.values.empty()) return std::string(value);
+  for (const auto& [word, said] : term.values)
+    if (said == value) return word;
+  return std::nullopt;
+}
+
 void read_dialect(const Dialect& dialect, TreeReader& in, Job& job) {
   for (const FixedKey& key : dialect.fixed)
     if (!key.is.empty()) set_plan_key(*key.means, *plan_key_value(*key.means, key.is).value, job);
@@ -221,11 +244,17 @@ DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys
 
 namespace {
 
-/// Words whose keys begin with the same part, in the order of their first keys.
-struct WordGroup {
-  std::string name;
-  DialectWords words;  ///< with what is left of their keys; empty: the value itself
-};
+std::string yaml_lines(const DialectWords& words, const std::string& indent) {
+  std::string text;
+  for (const WordGroup& group : groups_of(words))
+    if (group.words.front().key.empty())
+      text += fmt::format("{}{}: {}\n", indent, group.name, group.words.front().text);
+    else
+      text += fmt::format("{}{}:\n", indent, group.name) + yaml_lines(group.words, indent + "  ");
+  return text;
+}
+
+}  // namespace
 
 std::vector<WordGroup> groups_of(const DialectWords& words) {
   std::vector<WordGroup> groups;
@@ -239,18 +268,6 @@ std::vector<WordGroup> groups_of(const DialectWords& words) {
   }
   return groups;
 }
-
-std::string yaml_lines(const DialectWords& words, const std::string& indent) {
-  std::string text;
-  for (const WordGroup& group : groups_of(words))
-    if (group.words.front().key.empty())
-      text += fmt::format("{}{}: {}\n", indent, group.name, group.words.front().text);
-    else
-      text += fmt::format("{}{}:\n", indent, group.name) + yaml_lines(group.words, indent + "  ");
-  return text;
-}
-
-}  // namespace
 
 std::string as_toml(const DialectWords& words) {
   std::string text;

@@ -45,20 +45,44 @@ struct FixedKey {
   std::string left_out;  ///< how exports of something else say so
 };
 
+/// What a framework says that is no single key of a scenario, by a name that functions know: what
+/// several frameworks of one kind all have.
+struct DialectTerm {
+  std::string says;
+  std::vector<std::string> keys;  ///< the newest first; none: its runs have it without a word
+  std::string usual;              ///< what the framework takes without it, in its words
+  std::vector<std::pair<std::string, std::string>> values;  ///< its words, and what they say
+};
+
 /// How a framework says a plan: scenarios/dialects/NAME.yaml.
 struct Dialect {
   std::string name;
   std::vector<DialectKey> keys;
+  std::vector<DialectTerm> terms;
   std::vector<FixedKey> fixed;
   std::vector<std::string> includes;  ///< dialects whose keys without effect it has as well
   KeyTable others;                    ///< keys that mean none of a scenario
+
+  /// Null where it has no word for it.
+  [[nodiscard]] const DialectTerm* term(std::string_view says) const;
+  /// The keys of a term, and what the framework takes without them; empty where it has none. They
+  /// live as long as the dialect.
+  [[nodiscard]] std::vector<std::string_view> keys_of(std::string_view says) const;
+  [[nodiscard]] std::string_view usual(std::string_view says) const;
 };
+
+/// The word that a term has for a value: itself, where it lists none; nothing where it has none.
+[[nodiscard]] std::optional<std::string> word_of(const DialectTerm& term, std::string_view value);
 
 /// Empty where a framework has no such file.
 /// @param catalogs folders whose dialects/NAME.yaml add rows, which count before shipped ones
 /// @throws ScenarioError when one of the files is broken
 [[nodiscard]] std::shared_ptr<const Dialect> dialect_of(
     Framework framework, const std::vector<std::filesystem::path>& catalogs = {});
+
+/// The shipped one of that name. @throws ScenarioError where there is none
+[[nodiscard]] std::shared_ptr<const Dialect> dialect_named(
+    const std::string& name, const std::vector<std::filesystem::path>& catalogs = {});
 
 /// What is known of the keys of a framework that its importer does not read.
 /// @param more further dialects by name, which no framework includes
@@ -101,6 +125,13 @@ using SaidKeys = std::set<std::string, std::less<>>;
 /// @param said what the caller writes
 [[nodiscard]] DialectText write_dialect(const Dialect& dialect, const Job& job,
                                         const SaidKeys& said);
+
+/// Words whose keys begin with the same part, in the order of their first keys.
+struct WordGroup {
+  std::string name;
+  DialectWords words;  ///< with what is left of their keys; empty: the value itself
+};
+[[nodiscard]] std::vector<WordGroup> groups_of(const DialectWords& words);
 
 /// Dotted keys as TOML, a section for each first part, and as YAML; keys keep their order, sections
 /// that of their first keys.

@@ -83,6 +83,24 @@ std::vector<Field> meaning_fields() {
            .example = "always",
            .default_text = "unusual",
            .choices = choices_of<DialectWritten>()},
+          {.path = "terms",
+           .kind = FieldKind::list,
+           .help = "What it says that functions put together, by names that they know."},
+          {.path = "terms[].says",
+           .help = "The name that functions know.",
+           .example = "accumulation",
+           .required = true},
+          {.path = "terms[].keys",
+           .kind = FieldKind::text_list,
+           .help = "Its names in the framework, the newest first; none: its runs have it.",
+           .example = "[gradient_accumulation_steps]"},
+          {.path = "terms[].usual",
+           .help = "What the framework takes without it, in its words.",
+           .example = "1"},
+          {.path = "terms[].values",
+           .kind = FieldKind::text_list,
+           .help = "Its words, each with what it says.",
+           .example = "[dpo=preference]"},
           {.path = "fixed",
            .kind = FieldKind::list,
            .help = "Keys of a scenario that the framework has no word for."},
@@ -177,6 +195,12 @@ Dialect rows_of(const std::vector<FieldValues>& files) {
           diagnostics.add(file.where(row + "values"), row + "values", value.error);
       dialect.keys.push_back(std::move(key));
     }
+    for (int i = 0; i < file.list_size("terms"); ++i) {
+      const std::string row = fmt::format("terms[{}].", i);
+      dialect.terms.push_back({file.text(row + "says"), texts_at(file, row + "keys"),
+                               text_at(file, row + "usual"),
+                               pairs_at(file, row + "values", diagnostics)});
+    }
     for (int i = 0; i < file.list_size("fixed"); ++i) {
       const std::string row = fmt::format("fixed[{}].", i);
       if (const KeyRow* const means = key_at(file, row + "means", diagnostics))
@@ -187,6 +211,8 @@ Dialect rows_of(const std::vector<FieldValues>& files) {
   diagnostics.throw_if_any();
   return dialect;
 }
+
+}  // namespace
 
 std::shared_ptr<const Dialect> dialect_named(const std::string& name,
                                              const std::vector<std::filesystem::path>& catalogs) {
@@ -206,6 +232,8 @@ std::shared_ptr<const Dialect> dialect_named(const std::string& name,
   }
   return shipped.rows->of(catalogs);
 }
+
+namespace {
 
 /// Adds the keys of a dialect and of those that it includes, each once.
 void add_dialect(const std::string& name, const std::vector<std::filesystem::path>& catalogs,

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
@@ -14,20 +13,6 @@ namespace {
 constexpr auto attention_kernels = std::to_array<std::string_view>(
     {"auto", "none", "sdpa", "flash_attention_2", "flash_attn", "flash_attention", "flash", "fa2",
      "flex_attention", "flex", "xformers", "eager", "disabled", "true", "false"});
-
-Framework importer_of(TuningFramework framework) {
-  switch (framework) {
-    case TuningFramework::axolotl:
-      return Framework::axolotl;
-    case TuningFramework::llamafactory:
-      return Framework::llamafactory;
-    case TuningFramework::swift:
-      return Framework::swift;
-    case TuningFramework::transformers:
-      break;
-  }
-  return Framework::transformers;
-}
 
 }  // namespace
 

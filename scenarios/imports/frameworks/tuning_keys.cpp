@@ -1,125 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of fine-tuning frameworks: transformers' TrainingArguments, TRL's SFTConfig and DPOConfig,
-// accelerate's configuration, PEFT's LoraConfig; Axolotl's config schema; LLaMA-Factory's hparams;
-// ms-swift's arguments; each as of their documentation of 2026.
 #include "scenarios/imports/frameworks/tuning_keys.hpp"
+
+#include "models/base/ranges.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain::tuning {
 namespace {
 
-TuningKeys transformers_keys() {
-  return {.title = "Hugging Face Trainer",
-          .model = {"base_model_name_or_path", "model_name_or_path", "model_name"},
-          .sequence = {"max_length", "max_seq_length", "block_size"},
-          .micro_batch = {"per_device_train_batch_size"},
-          .accumulation = {"gradient_accumulation_steps"},
-          .packing = {"packing"},
-          .steps = {"max_steps"},
-          .optimizer = {"optim"},
-          .checkpointing = {"gradient_checkpointing"},
-          .adapter = {"peft_type"},
-          .rank = {"r", "lora_r"},
-          .dropout = {"lora_dropout"},
-          .targets = {"target_modules", "lora_target_modules"},
-          .trained_too = {"modules_to_save", "lora_modules_to_save"},
-          .bits = {},
-          .four_bits = {"load_in_4bit"},
-          .double_scales = {"bnb_4bit_use_double_quant", "use_bnb_nested_quant"},
-          .usual_double_scales = false,
-          .objective = {"trainer"}};
+/// What a framework takes without a key, in what the term says.
+std::string_view usual_value(const DialectTerm& term) {
+  for (const auto& [word, said] : term.values)
+    if (word == term.usual) return said;
+  return term.usual;
 }
 
-TuningKeys axolotl_keys() {
-  return {.title = "Axolotl",
-          .model = {"base_model"},
-          .sequence = {"sequence_len"},
-          .usual_sequence = 512,
-          .micro_batch = {"micro_batch_size"},
-          .usual_micro_batch = 1,
-          .accumulation = {"gradient_accumulation_steps"},
-          .packing = {"sample_packing"},
-          .steps = {"max_steps"},
-          .optimizer = {"optimizer"},
-          .checkpointing = {"gradient_checkpointing"},
-          .usual_half = true,  // bf16: auto
-          .adapter = {"adapter"},
-          .rank = {"lora_r"},
-          .dropout = {"lora_dropout"},
-          .targets = {"lora_target_modules"},
-          .all_linear = "lora_target_linear",
-          .trained_too = {"lora_modules_to_save"},
-          .four_bits = {"load_in_4bit"},
-          .double_scales = {"bnb_config_kwargs.bnb_4bit_use_double_quant"},
-          .objective = {"rl"}};
+double number_or(std::string_view text, double otherwise) {
+  return parse_number(std::string(text)).value.value_or(otherwise);
 }
 
-TuningKeys llamafactory_keys() {
-  return {.title = "LLaMA-Factory",
-          .model = {"model_name_or_path"},
-          .sequence = {"cutoff_len"},
-          .micro_batch = {"per_device_train_batch_size"},
-          .accumulation = {"gradient_accumulation_steps"},
-          .packing = {"packing", "neat_packing"},
-          .steps = {"max_steps"},
-          .optimizer = {"optim"},
-          .checkpointing = {},
-          .checkpoints = true,
-          .adapter = {"finetuning_type"},
-          .usual_adapter = true,
-          .rank = {"lora_rank"},
-          .dropout = {"lora_dropout"},
-          .targets = {"lora_target"},
-          .usual_all_linear = true,
-          .trained_too = {"additional_target"},
-          .bits = {"quantization_bit"},
-          .double_scales = {"double_quantization"},
-          .objective = {"stage"}};
+/// Lists, or words apart by commas, of one thing.
+Keys either(const Dialect& dialect, const char* list, const char* words) {
+  Keys keys = dialect.keys_of(list);
+  return keys.empty() ? dialect.keys_of(words) : keys;
 }
 
-TuningKeys swift_keys() {
-  return {.title = "ms-swift",
-          .model = {"model", "model_id_or_path"},
-          .sequence = {"max_length"},
-          .micro_batch = {"per_device_train_batch_size", "batch_size"},
-          .usual_micro_batch = 1,
-          .accumulation = {"gradient_accumulation_steps"},
-          .packing = {"packing"},
-          .steps = {"max_steps"},
-          .optimizer = {"optim"},
-          .checkpointing = {"gradient_checkpointing"},
-          .checkpoints = true,
-          .usual_half = true,  // torch_dtype of the model's config.json
-          .adapter = {"train_type", "tuner_type", "sft_type"},
-          .usual_adapter = true,
-          .rank = {"lora_rank"},
-          .dropout = {"lora_dropout", "lora_dropout_p"},
-          .usual_dropout = 0.05,
-          .targets = {"target_modules", "target_regex", "lora_target_modules"},
-          .usual_all_linear = true,
-          .trained_too = {"modules_to_save"},
-          .bits = {"quant_bits", "quantization_bit"},
-          .double_scales = {"bnb_4bit_use_double_quant"},
-          .objective = {"rlhf_type"}};
+void add_checkpointing(const Dialect& dialect, TuningKeys& keys) {
+  const DialectTerm* const term = dialect.term("recompute");
+  if (term == nullptr) return;
+  keys.checkpoints = usual_value(*term) == "full";
+  if (word_of(*term, "full") == "true") keys.checkpointing = dialect.keys_of("recompute");
+}
+
+void add_targets(const Dialect& dialect, TuningKeys& keys) {
+  keys.targets = either(dialect, "targets", "target_words");
+  keys.trained_too = either(dialect, "trained_too", "trained_words");
+  const Keys all = dialect.keys_of("all_linear");
+  if (!all.empty() && !contains(keys.targets, all.front())) keys.all_linear = all.front();
+  keys.usual_all_linear =
+      !dialect.usual("targets").empty() || !dialect.usual("target_words").empty();
+}
+
+TuningKeys keys_in(const std::shared_ptr<const Dialect>& dialect) {
+  const Dialect& in = *dialect;
+  const auto usual = [&](const char* says, double otherwise) {
+    return number_or(in.usual(says), otherwise);
+  };
+  TuningKeys keys;
+  keys.dialect = dialect;
+  keys.title = in.name;
+  keys.model = in.keys_of("model");
+  keys.sequence = in.keys_of("sequence");
+  keys.micro_batch = in.keys_of("micro_batch");
+  keys.accumulation = in.keys_of("accumulation");
+  keys.packing = in.keys_of("packing");
+  keys.steps = in.keys_of("steps");
+  keys.optimizer = in.keys_of("optimizer");
+  keys.adapter = in.keys_of("adapter");
+  keys.rank = in.keys_of("rank");
+  keys.dropout = in.keys_of("dropout");
+  keys.bits = in.keys_of("bits");
+  keys.four_bits = in.keys_of("four_bits");
+  keys.double_scales = in.keys_of("double_scales");
+  keys.objective = in.keys_of("objective");
+  keys.usual_sequence = static_cast<int>(usual("sequence", keys.usual_sequence));
+  keys.usual_micro_batch = static_cast<int>(usual("micro_batch", keys.usual_micro_batch));
+  keys.usual_rank = static_cast<int>(usual("rank", keys.usual_rank));
+  keys.usual_dropout = usual("dropout", keys.usual_dropout);
+  keys.usual_half = in.usual("half") == "true";
+  keys.usual_adapter = in.usual("adapter") == "lora";
+  keys.usual_double_scales = in.usual("double_scales") == "true";
+  add_checkpointing(in, keys);
+  add_targets(in, keys);
+  return keys;
 }
 
 }  // namespace
 
-const TuningKeys& keys_of(TuningFramework framework) {
-  static const TuningKeys transformers = transformers_keys();
-  static const TuningKeys axolotl = axolotl_keys();
-  static const TuningKeys llamafactory = llamafactory_keys();
-  static const TuningKeys swift = swift_keys();
+Framework importer_of(TuningFramework framework) {
   switch (framework) {
     case TuningFramework::axolotl:
-      return axolotl;
+      return Framework::axolotl;
     case TuningFramework::llamafactory:
-      return llamafactory;
+      return Framework::llamafactory;
     case TuningFramework::swift:
-      return swift;
+      return Framework::swift;
     case TuningFramework::transformers:
       break;
   }
-  return transformers;
+  return Framework::transformers;
+}
+
+TuningKeys keys_of(TuningFramework framework, const std::vector<std::filesystem::path>& catalogs) {
+  return keys_in(dialect_of(importer_of(framework), catalogs));
 }
 
 }  // namespace foretrain::tuning

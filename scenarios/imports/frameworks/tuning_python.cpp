@@ -85,6 +85,7 @@ constexpr auto object_arguments = std::to_array<std::string_view>({"model",
                                                                    "cache_dir",
                                                                    "local_files_only",
                                                                    "attn_implementation_kwargs",
+                                                                   "full_finetuning",
                                                                    "use_cache",
                                                                    "low_cpu_mem_usage",
                                                                    "max_lora_rank",
@@ -193,6 +194,8 @@ class ScriptArguments {
         call.find("full_finetuning") != nullptr && call.find("full_finetuning")->text == "True";
     const bool eight =
         call.find("load_in_8bit") != nullptr && call.find("load_in_8bit")->text == "True";
+    if (whole && call.find("use_gradient_checkpointing") == nullptr)
+      put("gradient_checkpointing", text_node("unsloth", call.mark));
     if (call.find("load_in_4bit") == nullptr && !whole && !eight)
       put("load_in_4bit", text_node("true", call.mark));
     const YamlNode* const type = call.find("dtype");

@@ -2,6 +2,7 @@
 // What is exported to a fine-tuning framework is read back as the same plan.
 #include <catch2/catch.hpp>
 
+#include "models/base/ranges.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
@@ -22,11 +23,13 @@ PlanImportOptions eight_gpus(int gpus) {
 struct Side {
   ExportKind kind;
   Framework framework;
+  const char* file = "run.yaml";
 };
 
 constexpr Side sides[]{{ExportKind::transformers, Framework::transformers},
                        {ExportKind::axolotl, Framework::axolotl},
-                       {ExportKind::llamafactory, Framework::llamafactory}};
+                       {ExportKind::llamafactory, Framework::llamafactory},
+                       {ExportKind::swift, Framework::swift, "run.sh"}};
 
 /// A fine-tuning plan, changed by settings of a scenario.
 Scenario plan_of(const std::vector<std::string>& settings, int gpus,
@@ -73,6 +76,7 @@ TEST_CASE("plans go to fine-tuning frameworks and back", "[planner][export]") {
       {{"training.precision=fp16", "memory.recompute=none"}},
       {{"parallel.zero=3"}},
       {{"parallel.zero=2", "training.sequence=8192", "training.micro_batch=1"}},
+      {{"fine_tuning.trained=[embedding, output]"}},
       {{"memory.attention=unfused"}},
       {{"stack=fsdp2-compile"}},
       {{"fine_tuning.objective=preference", "fine_tuning.reference=without-adapters"}}};
@@ -83,7 +87,7 @@ TEST_CASE("plans go to fine-tuning frameworks and back", "[planner][export]") {
       const Exported exported = export_scenario(side.kind, plan, nullptr);
       CAPTURE(exported.text);
       const auto back =
-          import_framework(side.framework, exported.text, "run.yaml", eight_gpus(trip.gpus));
+          import_framework(side.framework, exported.text, side.file, eight_gpus(trip.gpus));
       CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(plan.job));
     }
   }
@@ -95,7 +99,7 @@ TEST_CASE("full fine-tuning goes to its frameworks and back", "[planner][export]
     CAPTURE(name_of(side.kind), settings);
     const Exported exported = export_scenario(side.kind, plan, nullptr);
     CAPTURE(exported.text);
-    const auto back = import_framework(side.framework, exported.text, "run.yaml", eight_gpus(8));
+    const auto back = import_framework(side.framework, exported.text, side.file, eight_gpus(8));
     CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(plan.job));
   };
   for (const Side& side : sides) trip(side, {"parallel.zero=3"});
@@ -105,14 +109,15 @@ TEST_CASE("full fine-tuning goes to its frameworks and back", "[planner][export]
   for (const Side& side : sides) trip(side, narrow);
 }
 
-TEST_CASE("a plan of Unsloth goes to Axolotl and LLaMA-Factory and back", "[planner][export]") {
+TEST_CASE("a plan of Unsloth goes to its frameworks and back", "[planner][export]") {
   const Scenario plan = plan_of({all_linear, "fine_tuning.frozen_format=nf4-double",
                                  "training.fused_kernels=[unsloth]", "memory.offloaded_layers=32"},
                                 1);
-  for (const Side& side : {sides[1], sides[2]}) {
+  const Side script{ExportKind::unsloth, Framework::transformers, "run.py"};
+  for (const Side& side : {sides[1], sides[2], script}) {
     const Exported exported = export_scenario(side.kind, plan, nullptr);
     CAPTURE(exported.text);
-    const auto back = import_framework(side.framework, exported.text, "run.yaml", eight_gpus(1));
+    const auto back = import_framework(side.framework, exported.text, side.file, eight_gpus(1));
     CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(plan.job));
   }
   CHECK_THROWS_WITH(export_scenario(ExportKind::transformers, plan, nullptr),
@@ -120,11 +125,52 @@ TEST_CASE("a plan of Unsloth goes to Axolotl and LLaMA-Factory and back", "[plan
   // Offloaded checkpoints alone have a key everywhere.
   const Scenario away = plan_of({"memory.offloaded_layers=32"}, 1);
   for (const Side& side : sides) {
+    if (side.kind == ExportKind::swift) continue;
     const Exported exported = export_scenario(side.kind, away, nullptr);
     CAPTURE(exported.text);
-    const auto back = import_framework(side.framework, exported.text, "run.yaml", eight_gpus(1));
+    const auto back = import_framework(side.framework, exported.text, side.file, eight_gpus(1));
     CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(away.job));
   }
+  CHECK_THROWS_WITH(export_scenario(ExportKind::swift, away, nullptr),
+                    Catch::Contains("memory.offloaded_layers"));
+}
+
+TEST_CASE("a script of Unsloth says what Unsloth has", "[planner][export]") {
+  const std::vector<std::string> unsloth{"training.fused_kernels=[unsloth]",
+                                         "memory.offloaded_layers=32"};
+  const std::vector<TuningTrip> trips{
+      {{}},
+      {{all_linear, "fine_tuning.rank=64", "fine_tuning.dropout=0.1"}},
+      {{"fine_tuning.frozen_format=nf4-double", "training.optimizer=adam8bit"}},
+      {{"fine_tuning.frozen_format=int8", "training.precision=fp16"}},
+      {{"training.sequence=8192", "training.micro_batch=1"}},
+      {{"fine_tuning.adapter=none", "training.master_weights=none",
+        "communication.gradient_dtype=bf16"}}};
+  for (TuningTrip trip : trips) {
+    trip.settings.insert(trip.settings.end(), unsloth.begin(), unsloth.end());
+    const bool whole = contains(trip.settings, "fine_tuning.adapter=none");
+    if (whole) trip.settings.erase(trip.settings.begin());
+    const Scenario plan = plan_of(trip.settings, 1, whole ? "" : "lora_r: 16\n");
+    const Exported exported = export_scenario(ExportKind::unsloth, plan, nullptr);
+    CAPTURE(exported.text);
+    const auto back =
+        import_framework(Framework::transformers, exported.text, "run.py", eight_gpus(1));
+    CHECK(tuning_plan_text(back.scenario.job) == tuning_plan_text(plan.job));
+  }
+  for (const std::vector<std::string>& other :
+       {std::vector<std::string>{}, {"training.fused_kernels=[liger]"}, {"parallel.zero=3"}})
+    CHECK_THROWS_AS(
+        export_scenario(ExportKind::unsloth, plan_of(other, other.empty() ? 1 : 8), nullptr),
+        UsageError);
+}
+
+TEST_CASE("exports name the model as its hub does", "[planner][export]") {
+  const Scenario plan = plan_of({}, 8);
+  CHECK_THAT(export_scenario(ExportKind::axolotl, plan, nullptr).text,
+             Catch::Contains("\nbase_model: meta-llama/Meta-Llama-3-8B\n"));
+  const Scenario unknown = plan_of({"model=gpt3-1.3b", "fine_tuning.targets=[qkv]"}, 8);
+  CHECK_THAT(export_scenario(ExportKind::transformers, unknown, nullptr).text,
+             Catch::Contains("\nmodel_name_or_path: gpt3-1.3b\n"));
 }
 
 TEST_CASE("what a fine-tuning configuration cannot say is refused by key", "[planner][export]") {

@@ -20,7 +20,7 @@ class TuningReader {
   TuningReader(TuningFramework framework, const TuningFiles& files, TreeReader& in,
                const PlanImportOptions& options, ImportedPlan& plan)
       : framework_{framework},
-        keys_{keys_of(framework)},
+        keys_{keys_of(framework, options.catalogs)},
         files_{files},
         in_{in},
         options_{options},
@@ -126,7 +126,7 @@ class TuningReader {
   void read_rest();
 
   TuningFramework framework_;
-  const TuningKeys& keys_;
+  const TuningKeys keys_;
   const TuningFiles& files_;
   TreeReader& in_;
   const PlanImportOptions& options_;
