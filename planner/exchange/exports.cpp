@@ -10,6 +10,7 @@
 #include "models/base/require.hpp"
 #include "planner/text/usage_error.hpp"
 #include "planner/version.hpp"
+#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -52,6 +53,16 @@ void leave_out_machine(const Job& job, ExportBook& book) {
   if (job.site.name != "default") book.leave_out("the site, " + job.site.name);
 }
 
+std::string released_model(const Job& job, ExportBook& book) {
+  const std::string id = hub_id(job.model.name, {});
+  if (!id.empty())
+    book.leave_out(fmt::format(
+        "which checkpoint: {} has this shape; write the place of yours where it is another", id));
+  else
+    book.leave_out("the place of the weights; the model is named as in the catalog");
+  return id.empty() ? job.model.name : id;
+}
+
 void refuse_backend(const Job& job, ExportBook& book) {
   const Backend backend = job.communication.backend;
   if (backend != Backend::nccl)
@@ -91,6 +102,9 @@ Exported export_scenario(ExportKind kind, const Scenario& scenario, const Predic
     case ExportKind::swift:
     case ExportKind::unsloth:
       return export_tuning(kind, scenario);
+    case ExportKind::vllm:
+    case ExportKind::sglang:
+      return export_serving(kind, scenario);
     case ExportKind::accelerate:
       return export_accelerate(scenario);
     case ExportKind::sbatch:

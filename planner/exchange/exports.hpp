@@ -27,14 +27,17 @@ enum class ExportKind {
   swift,
   unsloth,
   accelerate,
-  sbatch
+  sbatch,
+  vllm,
+  sglang
 };
 FORETRAIN_ENUM_NAMES(ExportKind, {ExportKind::megatron, "megatron"},
                      {ExportKind::deepspeed, "deepspeed"}, {ExportKind::torchtitan, "torchtitan"},
                      {ExportKind::nanotron, "nanotron"}, {ExportKind::transformers, "transformers"},
                      {ExportKind::axolotl, "axolotl"}, {ExportKind::llamafactory, "llamafactory"},
                      {ExportKind::swift, "swift"}, {ExportKind::unsloth, "unsloth"},
-                     {ExportKind::accelerate, "accelerate"}, {ExportKind::sbatch, "sbatch"});
+                     {ExportKind::accelerate, "accelerate"}, {ExportKind::sbatch, "sbatch"},
+                     {ExportKind::vllm, "vllm"}, {ExportKind::sglang, "sglang"});
 
 /// A launch configuration.
 struct Exported {
@@ -42,10 +45,16 @@ struct Exported {
   std::vector<std::string> left_out;  ///< sentences: what of the scenario the format cannot say
 };
 
+/// Whether it starts an engine that answers requests, and takes a scenario with `serving`.
+[[nodiscard]] constexpr bool starts_engine(ExportKind kind) {
+  return kind == ExportKind::vllm || kind == ExportKind::sglang;
+}
+
 /// The plan of `scenario` in the words of a framework. What changes memory or time and cannot be
 /// said there is refused, all of it at once; what the launch decides elsewhere (machine, software,
 /// bucket sizes) is left out and named, in the text where the format has comments.
 /// @param prediction sbatch only: its run gives the time limit; else it may be null
+/// @pre of a kind that starts an engine: the scenario was read with `serving`
 /// @throws UsageError
 [[nodiscard]] Exported export_scenario(ExportKind kind, const Scenario& scenario,
                                        const Prediction* prediction);
@@ -86,10 +95,15 @@ class ExportBook {
 [[nodiscard]] Exported export_nanotron(const Scenario& scenario);
 [[nodiscard]] Exported export_accelerate(const Scenario& scenario);
 [[nodiscard]] Exported export_tuning(ExportKind kind, const Scenario& scenario);
+[[nodiscard]] Exported export_serving(ExportKind kind, const Scenario& scenario);
 [[nodiscard]] Exported export_sbatch(const Scenario& scenario, const Prediction& prediction);
 
 /// Comment lines that say where an export comes from and what it leaves out.
 [[nodiscard]] std::string export_comments(const Scenario& scenario, const ExportBook& book);
+
+/// Where a framework finds the model: its id on the hub, else its name in the catalog; booked as
+/// what the person may write otherwise.
+[[nodiscard]] std::string released_model(const Job& job, ExportBook& book);
 
 /// What every framework leaves to the machine: host, fabric, site, operations.
 void leave_out_machine(const Job& job, ExportBook& book);

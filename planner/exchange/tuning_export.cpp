@@ -11,7 +11,6 @@
 #include "planner/edit/yaml_edit.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/text/quoting.hpp"
-#include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/tuning_keys.hpp"
 
@@ -428,17 +427,6 @@ std::string tuning_text(ExportKind kind, DialectWords words, const Job& job) {
   for (DialectWord& word : words)
     if (word.quoted) word.text = yaml_scalar(word.text);
   return as_yaml(words);
-}
-
-/// What a framework is told of the model.
-std::string released_model(const Job& job, ExportBook& book) {
-  const std::string id = hub_id(job.model.name, {});
-  if (!id.empty())
-    book.leave_out(fmt::format(
-        "which checkpoint: {} has this shape; write the place of yours where it is another", id));
-  else
-    book.leave_out("the place of the weights; the model is named as in the catalog");
-  return id.empty() ? job.model.name : id;
 }
 
 std::string title_of(ExportKind kind) {

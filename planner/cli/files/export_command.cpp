@@ -14,6 +14,7 @@
 #include "planner/exchange/tuner_csv.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/network/fabric_text.hpp"
+#include "planner/serving/serving_deployment.hpp"
 #include "planner/text/usage_error.hpp"
 
 namespace foretrain {
@@ -37,14 +38,16 @@ const char* help_of(ExportKind kind) {
       "A command of ms-swift",
       "A script of Unsloth (Python)",
       "A configuration of accelerate launch (YAML)",
-      "A Slurm script of Megatron-LM with a time limit from the forecast"};
+      "A Slurm script of Megatron-LM with a time limit from the forecast",
+      "A command that starts vLLM",
+      "A command that starts SGLang"};
   return help.at(static_cast<std::size_t>(kind));
 }
 
 /// Says why the plan cannot run; a plan whose time is not modelled may well run, and is noted.
-bool cannot_run(const Prediction& prediction) {
+bool cannot_run(const std::vector<Infeasible>& reasons) {
   bool broken = false;
-  for (const Infeasible& reason : prediction.reasons) {
+  for (const Infeasible& reason : reasons) {
     const bool unknown = reason.rule == not_modelled_rule;
     write_diagnostic((unknown ? "note      no forecast: " : "infeasible: ") + reason.message +
                      (reason.remedy.empty() ? "" : " (" + reason.remedy + ")"));
@@ -53,15 +56,27 @@ bool cannot_run(const Prediction& prediction) {
   return broken;
 }
 
+int deliver_export(const Exported& exported, const std::string& out) {
+  for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
+  return deliver(exported.text, out, FileUse::to_edit);
+}
+
+int export_engine(ExportKind kind, const LaunchExportOptions& options) {
+  const Scenario scenario = read_scenario(options.scenario, Purpose::serving);
+  const Exported exported = export_scenario(kind, scenario, nullptr);
+  if (cannot_run(ready_serving(scenario).reasons)) return exit_infeasible;
+  return deliver_export(exported, options.out);
+}
+
 int run_export(ExportKind kind, const LaunchExportOptions& options) {
+  if (starts_engine(kind)) return export_engine(kind, options);
   const Scenario scenario = read_scenario(options.scenario);
   const Prediction prediction = evaluate(scenario).prediction;
-  const bool broken = cannot_run(prediction);
+  const bool broken = cannot_run(prediction.reasons);
   if (broken && kind == ExportKind::sbatch) return exit_infeasible;  // it has no time limit
   const Exported exported = export_scenario(kind, scenario, &prediction);
   if (broken) return exit_infeasible;
-  for (const std::string& sentence : exported.left_out) write_diagnostic("omitted   " + sentence);
-  return deliver(exported.text, options.out, FileUse::to_edit);
+  return deliver_export(exported, options.out);
 }
 
 /// What launches a scenario, a command per kind.
@@ -98,6 +113,7 @@ CommandRow export_command() {
       .examples = {"foretrain export megatron run.yaml -o pretrain.sh",
                    "foretrain export sbatch run.yaml -o run.slurm",
                    "foretrain export nccl-tuner run.yaml -o nccl_tuner.conf",
+                   "foretrain export vllm chat.yaml -o serve.sh",
                    "foretrain export chakra run.yaml -o 'trace.%d.et'"},
       .exits = {{exit_ok, "exported"},
                 {exit_usage, "bad usage or input, or not representable in that format"},
