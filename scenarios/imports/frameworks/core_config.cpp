@@ -28,7 +28,7 @@ std::string dashed(std::string name) {
 bool is_argument(const std::string& name) {
   const auto& known = known_megatron_arguments();
   return std::binary_search(known.begin(), known.end(), name) || leaves_memory_alone(name) ||
-         contains(conditional_arguments(), name);
+         is_field("conditional", name);
 }
 
 bool lies_under(std::string_view path, std::string_view group) {
@@ -101,10 +101,10 @@ bool CoreReader::on(const std::string& path, bool otherwise) {
 void CoreReader::read_field(const std::string& group, const std::string& name) {
   const std::string path = group + "." + name;
   if (left(path)) return;
-  if (contains(shape_fields(), name) && config_.shape_key.empty()) config_.shape_key = path;
-  if (const auto argument = argument_in(renamed_fields(), name); !argument.empty())
+  if (is_field("shape", name) && config_.shape_key.empty()) config_.shape_key = path;
+  if (const auto argument = argument_of("renamed", name); !argument.empty())
     return put(std::string(argument), path);
-  if (const auto argument = argument_in(inverse_fields(), name); !argument.empty()) {
+  if (const auto argument = argument_of("inverse", name); !argument.empty()) {
     if (on(path, true))
       config_.found.arguments.erase(std::string(argument));
     else
@@ -112,7 +112,7 @@ void CoreReader::read_field(const std::string& group, const std::string& name) {
     return;
   }
   const std::string argument = dashed(name);
-  if (is_argument(argument) || contains(shape_fields(), name)) put(argument, path);
+  if (is_argument(argument) || is_field("shape", name)) put(argument, path);
 }
 
 /// Fields of models that mean something else than the argument of their name, or several.
@@ -149,9 +149,9 @@ void CoreReader::read_model() {
     const YamlNode* node = node_at(root_, group);
     if (node == nullptr) continue;
     for (const YamlEntry& entry : node->entries) read_model_field(group, entry.key);
-    for (const std::string_view name : harmless_model_fields())
+    for (const std::string_view name : fields_of("harmless.model"))
       in_.harmless({group + "." + std::string(name) + ".*"});
-    for (const std::string_view name : approximate_model_fields())
+    for (const std::string_view name : fields_of("approximate.model"))
       in_.approximate({group + "." + std::string(name) + ".*"});
     read_shape(group);
     refuse_if(group + ".fp8_wgrad", false);

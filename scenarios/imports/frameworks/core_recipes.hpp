@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scenarios/imports/frameworks/core_config.hpp"
 
@@ -12,8 +12,8 @@ namespace foretrain {
 
 /// What a recipe of NVIDIA's sets before overrides, of what decides memory or time.
 struct CoreRecipe {
-  std::string_view name;   ///< what launches call it
-  std::string_view model;  ///< of the catalog
+  std::string name;   ///< what launches call it
+  std::string model;  ///< of the catalog
   int tensor = 1;
   int pipeline = 1;
   int virtual_stages = 1;
@@ -23,18 +23,13 @@ struct CoreRecipe {
   int sequence = 0;  ///< tokens
   int global = 0;    ///< sequences
   int micro = 0;
-  std::array<std::string_view, 6> more;  ///< further `key=value`, separated by blanks
-  std::string_view source;               ///< file, and the commit that it was read at
+  std::vector<std::string> settings;  ///< further `key=value`
+  std::string source;                 ///< file, and the commit that it was read at
 };
 
-/// Library recipes of Megatron-Bridge (NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/recipes),
-/// read on 2026-11-24 at the commits that they name. What all of them share: recipes/common.py at
-/// 0eca073e6f14.
+/// Library recipes of Megatron-Bridge and pre-training recipes of NeMo 2:
+/// scenarios/dialects/recipes.
 [[nodiscard]] std::span<const CoreRecipe> bridge_recipes();
-
-/// Pre-training recipes of NeMo 2 (NVIDIA/NeMo, nemo/collections/llm/recipes), read likewise; the
-/// trainer's plugin and optimizer: precision/mixed_precision.py at 0a07447c2962, optim/adam.py at
-/// 06cca550af61.
 [[nodiscard]] std::span<const CoreRecipe> nemo_recipes();
 
 /// The recipe of that name; null pointer where it is not in the table.

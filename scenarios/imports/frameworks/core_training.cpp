@@ -35,11 +35,9 @@ void CoreReader::read_named_precision(const std::string& name) {
   MegatronArguments& arguments = config_.found.arguments;
   const bool half = plain.starts_with("fp16_");
   const std::string rest = half || plain.starts_with("bf16_") ? plain.substr(5) : plain;
-  const auto& known = named_precisions();
-  const auto found = std::ranges::find_if(known, [&](const NamedPrecision& precision) {
-    return precision.name == rest && (rest != plain || rest.find("16_") != std::string::npos);
-  });
-  if (found == known.end())
+  const bool says_half = rest != plain || rest.find("16_") != std::string::npos;
+  const auto found = says_half ? precision_named(rest) : std::nullopt;
+  if (!found)
     return in_.refuse(groups_.precision, in_quotes(name) +
                                              " is no precision that is known here; state its "
                                              "fields (" +
@@ -118,7 +116,7 @@ void CoreReader::read_precision() {
     if (name.empty()) name = word->text;
   if (!name.empty()) read_named_precision(name);
   read_precision_fields(groups_.precision);
-  for (const std::string_view field : harmless_precision_fields())
+  for (const std::string_view field : fields_of("harmless.precision"))
     in_.harmless({groups_.precision + "." + std::string(field) + ".*"});
 }
 
@@ -157,7 +155,7 @@ void CoreReader::read_overlap(bool distributed) {
     for (const char* name : {"delay_wgrad_compute", "overlap_moe_expert_parallel_comm",
                              "defer_embedding_wgrad_compute", "wgrad_deferral_limit"})
       if (overlap->find(name) != nullptr) read_field(group, name);
-    for (const std::string_view name : harmless_overlap_fields())
+    for (const std::string_view name : fields_of("harmless.overlap"))
       in_.approximate({group + "." + std::string(name) + ".*"});
   }
   MegatronArguments& arguments = config_.found.arguments;
@@ -198,9 +196,9 @@ void CoreReader::read_data_parallel() {
   if (!groups_.distributed.empty())
     for (const char* name : {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_megatron_fsdp"})
       if (on(groups_.distributed + "." + name, false)) read_field(groups_.distributed, name);
-  for (const std::string_view name : harmless_ddp_fields())
+  for (const std::string_view name : fields_of("harmless.ddp"))
     in_.harmless({groups_.ddp + "." + std::string(name) + ".*"});
-  for (const std::string_view name : approximate_ddp_fields())
+  for (const std::string_view name : fields_of("approximate.ddp"))
     in_.approximate({groups_.ddp + "." + std::string(name) + ".*"});
   read_overlap(first || second);
 }
@@ -210,8 +208,7 @@ void CoreReader::read_optimizer() {
   if (optimizer == nullptr) return;
   refuse_if(groups_.optimizer + ".store_param_remainders", false);
   for (const YamlEntry& entry : optimizer->entries) {
-    const auto& harmless = harmless_optimizer_fields();
-    const bool passed = contains(harmless, entry.key);
+    const bool passed = is_field("harmless.optimizer", entry.key);
     if (!passed && entry.key != "use_distributed_optimizer")
       read_field(groups_.optimizer, entry.key);
   }
@@ -220,7 +217,7 @@ void CoreReader::read_optimizer() {
     if (const auto found = config_.found.arguments.find(name);
         found != config_.found.arguments.end())
       found->second = short_dtype(found->second);
-  for (const std::string_view name : harmless_optimizer_fields())
+  for (const std::string_view name : fields_of("harmless.optimizer"))
     in_.harmless({groups_.optimizer + "." + std::string(name) + ".*"});
 }
 

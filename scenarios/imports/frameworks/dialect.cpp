@@ -164,6 +164,12 @@ std::optional<std::string> word_of(const DialectTerm& term, std::string_view val
   return std::nullopt;
 }
 
+std::string_view meaning_of(const DialectTerm& term, std::string_view word) {
+  for (const auto& [known, said] : term.values)
+    if (known == word) return said;
+  return {};
+}
+
 void read_dialect(const Dialect& dialect, TreeReader& in, Job& job) {
   for (const FixedKey& key : dialect.fixed)
     if (!key.is.empty()) set_plan_key(*key.means, *plan_key_value(*key.means, key.is).value, job);

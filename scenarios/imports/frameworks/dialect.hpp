@@ -73,6 +73,8 @@ struct Dialect {
 
 /// The word that a term has for a value: itself, where it lists none; nothing where it has none.
 [[nodiscard]] std::optional<std::string> word_of(const DialectTerm& term, std::string_view value);
+/// What one of its words says; empty where it is not listed.
+[[nodiscard]] std::string_view meaning_of(const DialectTerm& term, std::string_view word);
 
 /// Empty where a framework has no such file.
 /// @param catalogs folders whose dialects/NAME.yaml add rows, which count before shipped ones

@@ -9,9 +9,8 @@ namespace {
 
 /// What a framework takes without a key, in what the term says.
 std::string_view usual_value(const DialectTerm& term) {
-  for (const auto& [word, said] : term.values)
-    if (word == term.usual) return said;
-  return term.usual;
+  const std::string_view said = meaning_of(term, term.usual);
+  return said.empty() ? std::string_view(term.usual) : said;
 }
 
 double number_or(std::string_view text, double otherwise) {

@@ -205,8 +205,7 @@ class YamlArguments {
   void put_argument(const YamlEntry& entry) {
     const std::string text = core::core_text(entry.value);
     if (text.empty() || contains(passed_over, entry.key)) return;
-    if (const auto argument = core::argument_in(core::inverse_fields(), entry.key);
-        !argument.empty()) {
+    if (const auto argument = core::argument_of("inverse", entry.key); !argument.empty()) {
       if (is_false(text)) set(std::string(argument), "true", entry);
     } else if (!is_false(text)) {
       set(dashed(entry.key), text, entry);
@@ -217,11 +216,11 @@ class YamlArguments {
     const std::string text = core::core_text(entry.value);
     const std::string& name = entry.key;
     if (text.empty()) return;
-    const bool harmless = contains(core::harmless_model_fields(), name) ||
-                          contains(core::approximate_model_fields(), name);
-    if (const auto renamed = core::argument_in(core::renamed_fields(), name); !renamed.empty()) {
+    const bool harmless =
+        core::is_field("harmless.model", name) || core::is_field("approximate.model", name);
+    if (const auto renamed = core::argument_of("renamed", name); !renamed.empty()) {
       set(std::string(renamed), text, entry, group);
-    } else if (const auto off = core::argument_in(core::inverse_fields(), name); !off.empty()) {
+    } else if (const auto off = core::argument_of("inverse", name); !off.empty()) {
       if (is_false(text)) set(std::string(off), "true", entry, group);
     } else if (name == "activation_func") {
       put_activation(text, entry, group);

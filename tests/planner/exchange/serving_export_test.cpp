@@ -28,11 +28,11 @@ constexpr const char* experts = "deepseek-v3-16xh200.yaml";
 }  // namespace
 
 TEST_CASE("deployments start vLLM and SGLang", "[planner][export]") {
-  CHECK(command_of(engine_command(ExportKind::vllm, dense,
-                                  {"serving.batching.token_budget=4096",
-                                   "serving.batching.sequences=96", "serving.memory_share=0.85",
-                                   "serving.cuda_graphs=false",
-                                   "serving.batching.mixed_steps=false"})) ==
+  CHECK(command_of(
+            engine_command(ExportKind::vllm, dense,
+                           {"serving.batching.token_budget=4096", "serving.batching.sequences=96",
+                            "serving.memory_share=0.85", "serving.cuda_graphs=false",
+                            "serving.batching.mixed_steps=false"})) ==
         "vllm serve meta-llama/Llama-3.1-70B \\\n    --tensor-parallel-size 4 \\\n"
         "    --max-model-len 18432 \\\n    --gpu-memory-utilization 0.85 \\\n"
         "    --max-num-batched-tokens 4096 \\\n    --max-num-seqs 96 \\\n"
@@ -64,9 +64,8 @@ TEST_CASE("what a command of an engine leaves out is named", "[planner][export]"
 }
 
 TEST_CASE("what an engine cannot do is refused by key", "[planner][export]") {
-  CHECK_THROWS_WITH(
-      engine_command(ExportKind::vllm, "llama3.1-70b-disaggregated-16xh100.yaml", {}),
-      Catch::Contains("serving.prefill"));
+  CHECK_THROWS_WITH(engine_command(ExportKind::vllm, "llama3.1-70b-disaggregated-16xh100.yaml", {}),
+                    Catch::Contains("serving.prefill"));
   CHECK_THROWS_WITH(engine_command(ExportKind::vllm, experts, {"serving.parallel.expert=4"}),
                     Catch::Contains("serving.parallel.expert: 4"));
   CHECK_NOTHROW(engine_command(ExportKind::sglang, experts, {"serving.parallel.expert=4"}));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of Megatron-Core's configuration classes that are not called as the argument of
-// Megatron-LM that sets them, or that have none. Names: megatron/core/transformer/
-// transformer_config.py and model_parallel_config.py, megatron/bridge/training/config.py and
-// models/gpt_provider.py (NVIDIA-NeMo/Megatron-Bridge), as read in November 2026.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,41 +55,25 @@ class CoreReader {
   CoreConfig& config_;
 };
 
-struct Field {
-  std::string_view name, argument;
-};
+// Fields that are not called as the argument of Megatron-LM that sets them, or have none:
+// scenarios/dialects/megatron-core.yaml.
 
-/// Whose value is that of an argument of another name.
-[[nodiscard]] const std::vector<Field>& renamed_fields();
-/// Which set an argument where they are false.
-[[nodiscard]] const std::vector<Field>& inverse_fields();
-/// The argument of a field in one of these lists; empty where it is not there.
-[[nodiscard]] std::string_view argument_in(const std::vector<Field>& fields, std::string_view name);
-/// Arguments of Megatron-LM that are read only where another one is set.
-[[nodiscard]] const std::vector<std::string_view>& conditional_arguments();
-/// Fields of a model that decide its parameters.
-[[nodiscard]] const std::vector<std::string_view>& shape_fields();
-/// Fields that change neither memory nor time of a step, by group.
-[[nodiscard]] const std::vector<std::string_view>& harmless_model_fields();
-[[nodiscard]] const std::vector<std::string_view>& harmless_optimizer_fields();
-[[nodiscard]] const std::vector<std::string_view>& harmless_ddp_fields();
-[[nodiscard]] const std::vector<std::string_view>& harmless_overlap_fields();
-[[nodiscard]] const std::vector<std::string_view>& harmless_precision_fields();
-/// Fields whose effect is small and not modelled.
-[[nodiscard]] const std::vector<std::string_view>& approximate_model_fields();
-[[nodiscard]] const std::vector<std::string_view>& approximate_ddp_fields();
+/// The fields of a list: shape, conditional, harmless.GROUP, approximate.GROUP.
+[[nodiscard]] std::vector<std::string_view> fields_of(std::string_view list);
+[[nodiscard]] bool is_field(std::string_view list, std::string_view name);
+/// The argument that a field sets as it is (renamed), or where it is false (inverse); empty where
+/// the list does not have it.
+[[nodiscard]] std::string_view argument_of(std::string_view list, std::string_view name);
 
-/// A precision by name, as Megatron-Bridge and NeMo 2 register them (training/mixed_precision.py;
-/// nemo/collections/llm/recipes/precision/mixed_precision.py).
+/// A precision by name.
 struct NamedPrecision {
-  std::string_view name;
   std::string_view fp8_recipe{};  ///< empty: no 8-bit products
   std::string_view fp4_recipe{};
   int bf16_ends = 0;        ///< layers at either end that stay in 16 bits
   bool parameters = false;  ///< gathered in 8 bits
 };
 
-/// Without the "bf16_" or "fp16_" that names begin with.
-[[nodiscard]] const std::vector<NamedPrecision>& named_precisions();
+/// @param name without the "bf16_" or "fp16_" that names begin with
+[[nodiscard]] std::optional<NamedPrecision> precision_named(const std::string& name);
 
 }  // namespace foretrain::core

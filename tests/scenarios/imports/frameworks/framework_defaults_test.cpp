@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
+#include "scenarios/catalog/catalog_models.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "tests/temporary_folder.hpp"
