@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "calibration/training_logs/line_values.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
+#include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
 namespace {
@@ -50,7 +52,34 @@ std::optional<int> product(const Counts&... counts) {
   return value <= 1e9 ? std::optional(static_cast<int>(value)) : std::nullopt;
 }
 
+struct PlanTable {
+  std::shared_ptr<const Dialect> dialect = dialect_named("logs");  ///< holds the texts
+  std::vector<PlanWord> words;
+
+  /// "FIELD" or "FIELD@FORMAT". @throws ScenarioError for a field that is none
+  PlanTable() {
+    Diagnostics diagnostics;
+    for (const DialectTerm& term : dialect->terms) {
+      const std::string_view says = term.says;
+      const auto at = says.find('@');
+      const auto field = from_name<PlanField>(std::string(says.substr(0, at)));
+      if (!field) {
+        diagnostics.add(Mark{}, "terms", in_quotes(term.says) + " is no setting of a plan");
+        continue;
+      }
+      for (const std::string& word : term.keys)
+        words.push_back({word, *field, at == std::string_view::npos ? "" : says.substr(at + 1)});
+    }
+    diagnostics.throw_if_any();
+  }
+};
+
 }  // namespace
+
+std::span<const PlanWord> plan_words() {
+  static const PlanTable table;
+  return table.words;
+}
 
 bool PlanFinder::take(int word, std::string_view line, std::size_t end) {
   const PlanWord& known = plan_words()[static_cast<std::size_t>(word)];

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "calibration/training_logs/training_log.hpp"
+#include "models/base/names.hpp"
 
 namespace foretrain {
 
@@ -53,6 +54,29 @@ enum class PlanField {
   dtype,
   recompute
 };
+FORETRAIN_ENUM_NAMES(PlanField, {PlanField::gpus, "gpus"}, {PlanField::tasks, "tasks"},
+                     {PlanField::nodes, "nodes"}, {PlanField::gpus_per_node, "gpus_per_node"},
+                     {PlanField::tensor, "tensor"}, {PlanField::tensor_between, "tensor_between"},
+                     {PlanField::pipeline, "pipeline"},
+                     {PlanField::virtual_stages, "virtual_stages"}, {PlanField::data, "data"},
+                     {PlanField::data_between, "data_between"}, {PlanField::context, "context"},
+                     {PlanField::expert, "expert"}, {PlanField::micro_batch, "micro_batch"},
+                     {PlanField::accumulation, "accumulation"},
+                     {PlanField::global_batch, "global_batch"},
+                     {PlanField::batch_tokens, "batch_tokens"}, {PlanField::sequence, "sequence"},
+                     {PlanField::zero, "zero"}, {PlanField::layers, "layers"},
+                     {PlanField::hidden, "hidden"}, {PlanField::heads, "heads"},
+                     {PlanField::kv_heads, "kv_heads"}, {PlanField::ffn_hidden, "ffn_hidden"},
+                     {PlanField::vocabulary, "vocabulary"}, {PlanField::experts, "experts"},
+                     {PlanField::top_k, "top_k"},
+                     {PlanField::distributed_optimizer, "distributed_optimizer"},
+                     {PlanField::sequence_parallel, "sequence_parallel"},
+                     {PlanField::overlap_gradients, "overlap_gradients"},
+                     {PlanField::overlap_parameters, "overlap_parameters"},
+                     {PlanField::overlap_tensor, "overlap_tensor"}, {PlanField::gated, "gated"},
+                     {PlanField::compiled, "compiled"}, {PlanField::transformer, "transformer"},
+                     {PlanField::bf16, "bf16"}, {PlanField::fp16, "fp16"}, {PlanField::fp8, "fp8"},
+                     {PlanField::dtype, "dtype"}, {PlanField::recompute, "recompute"});
 
 /// A setting as a log writes it (blank, '-' and '_' are the same), and what it means.
 struct PlanWord {
@@ -60,6 +84,7 @@ struct PlanWord {
   PlanField field;
   std::string_view only;  ///< format in which alone it means that; empty: in all
 };
+/// scenarios/dialects/logs.yaml.
 [[nodiscard]] std::span<const PlanWord> plan_words();
 
 /// Settings as they were found, the first value of each.

@@ -13,6 +13,7 @@
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/core_config.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
@@ -21,78 +22,14 @@
 namespace foretrain {
 namespace {
 
-struct Argument {
-  std::string_view name, value;
-};
-
-/// What ms-swift gives Megatron-Core where a line does not say otherwise.
-constexpr auto usual_arguments = std::to_array<Argument>({
-    {"attention-backend", "flash"},
-    {"attention-dropout", "0.0"},
-    {"cross-entropy-loss-fusion", "true"},
-    {"global-batch-size", "16"},
-    {"hidden-dropout", "0.0"},
-    {"micro-batch-size", "1"},
-    {"no-create-attention-mask-in-dataloader", "true"},
-    {"no-rope-fusion", "true"},
-    {"recompute-granularity", "selective"},
-    {"use-distributed-optimizer", "true"},
-});
-constexpr auto usual_of_experts = std::to_array<Argument>({
-    {"expert-tensor-parallel-size", "1"},
-    {"moe-grouped-gemm", "true"},
-    {"moe-router-dtype", "fp32"},
-    {"moe-token-dispatcher-type", "alltoall"},
-});
-
-/// Switches that ms-swift has on and Megatron-LM has a word against.
-constexpr auto switched_off = std::to_array<Argument>({
-    {"apply_rope_fusion", "no-rope-fusion"},
-    {"bias_activation_fusion", "no-bias-swiglu-fusion"},
-    {"bias_dropout_fusion", "no-bias-dropout-fusion"},
-    {"gradient_accumulation_fusion", "no-gradient-accumulation-fusion"},
-    {"masked_softmax_fusion", "no-masked-softmax-fusion"},
-    {"overlap_p2p_comm", "no-overlap-p2p-communication"},
-});
-
-/// Arguments that Megatron-LM reads only where others ask for them.
-constexpr auto asked_at_times =
-    std::to_array<std::string_view>({"account-for-embedding-in-pipeline-split",
-                                     "account-for-loss-in-pipeline-split",
-                                     "decoder-first-pipeline-num-layers",
-                                     "decoder-last-pipeline-num-layers",
-                                     "exp-avg-dtype",
-                                     "exp-avg-sq-dtype",
-                                     "fp4-format",
-                                     "fp4-param-gather",
-                                     "fp4-recipe",
-                                     "fp8-format",
-                                     "fp8-param-gather",
-                                     "fp8-recipe",
-                                     "main-grads-dtype",
-                                     "main-params-dtype",
-                                     "microbatch-group-size-per-virtual-pipeline-stage",
-                                     "moe-expert-capacity-factor",
-                                     "moe-pad-expert-input-to-capacity",
-                                     "mtp-num-layers",
-                                     "num-virtual-stages-per-pipeline-rank",
-                                     "optimizer-offload-fraction",
-                                     "overlap-grad-reduce",
-                                     "overlap-param-gather",
-                                     "recompute-method",
-                                     "recompute-modules",
-                                     "recompute-num-layers",
-                                     "tp-comm-overlap",
-                                     "train-iters"});
-
-/// What ms-swift calls them.
-constexpr auto renamed_arguments = std::to_array<Argument>(
-    {{"microbatch_group_size_per_vp_stage", "microbatch-group-size-per-virtual-pipeline-stage"},
-     {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"}});
+const Dialect& swift_dialect() {
+  static const auto dialect = dialect_named("swift-megatron");
+  return *dialect;
+}
 
 std::string core_name(const std::string& key) {
-  for (const Argument& renamed : renamed_arguments)
-    if (renamed.name == key) return std::string(renamed.value);
+  if (const auto renamed = meaning_of(*swift_dialect().term("renamed"), key); !renamed.empty())
+    return std::string(renamed);
   std::string name = key;
   std::ranges::replace(name, '_', '-');
   return name;
@@ -100,8 +37,8 @@ std::string core_name(const std::string& key) {
 
 bool passes_on(const std::string& name) {
   const std::vector<std::string>& known = known_megatron_arguments();
-  return !name.starts_with("model") &&
-         (std::binary_search(known.begin(), known.end(), name) || contains(asked_at_times, name));
+  return !name.starts_with("model") && (std::binary_search(known.begin(), known.end(), name) ||
+                                        contains(swift_dialect().keys_of("asked_at_times"), name));
 }
 
 struct CoreModule {
@@ -122,9 +59,8 @@ class SwiftMegatronReader {
   void read(Diagnostics& diagnostics) {
     read_model(diagnostics);
     read_size();
-    for (const Argument& usual : usual_arguments) put(usual.name, std::string(usual.value));
-    if (shape_ && shape_->moe)
-      for (const Argument& usual : usual_of_experts) put(usual.name, std::string(usual.value));
+    put_usual("usual");
+    if (shape_ && shape_->moe) put_usual("usual.experts");
     read_precision();
     read_arguments();
     read_sequence();
@@ -149,6 +85,10 @@ class SwiftMegatronReader {
  private:
   void put(std::string_view name, std::string value) {
     found_.arguments[std::string(name)] = std::move(value);
+  }
+  /// What ms-swift gives Megatron-Core where a line does not say otherwise.
+  void put_usual(std::string_view list) {
+    for (const auto& [name, value] : swift_dialect().term(list)->values) put(name, value);
   }
   void assume(std::string sentence) { found_.assumed.push_back(std::move(sentence)); }
 
@@ -190,13 +130,12 @@ class SwiftMegatronReader {
     for (const YamlEntry& entry : root_.entries) {
       const std::string name = core_name(entry.key);
       const std::string text = lower_case(entry.value.text);
-      const auto off = std::ranges::find_if(
-          switched_off, [&](const Argument& argument) { return argument.name == entry.key; });
-      if (off != switched_off.end()) {
+      const auto off = meaning_of(*swift_dialect().term("switched_off"), entry.key);
+      if (!off.empty()) {
         if (in_.truth({entry.key}, true))
-          found_.arguments.erase(std::string(off->value));
+          found_.arguments.erase(std::string(off));
         else
-          put(off->value, "true");
+          put(off, "true");
       } else if (passes_on(name) && in_.take(entry.key) != nullptr) {
         found_.keys[name] = entry.key;
         if (text == "false" || text == "none")

@@ -2,62 +2,45 @@
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "models/base/ranges.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 
+const Dialect& megatron_dialect() {
+  static const auto dialect = dialect_named("megatron");
+  return *dialect;
+}
+
+bool leaves_memory_alone(const std::string& name) {
+  const auto families = megatron_dialect().keys_of("idle.families");
+  return contains(megatron_dialect().keys_of("idle"), name) ||
+         std::ranges::any_of(families,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
 /// Arguments come from users: whatever later divides, multiplies or sizes something is bounded
 /// here. False when something was reported.
 bool MegatronMapper::check_ranges() {
-  struct Range {
-    const char* name;
-    int most;
+  const auto check = [&](const char* list, int least) {
+    for (const auto& [name, text] : megatron_dialect().term(list)->values) {
+      const int most = static_cast<int>(parse_integer(text).value.value_or(0));
+      const auto value = in_.peek_integer(name);
+      if (value && (*value < least || *value > most))
+        in_.error(fmt::format("--{}: {} is not between {} and {}", name, *value, least, most));
+    }
   };
-  constexpr auto ranges = std::to_array<Range>({{"num-layers", 10'000},
-                                                {"hidden-size", 1'000'000},
-                                                {"num-attention-heads", 100'000},
-                                                {"kv-channels", 100'000},
-                                                {"ffn-hidden-size", 10'000'000},
-                                                {"seq-length", 100'000'000},
-                                                {"micro-batch-size", 1'000},
-                                                {"global-batch-size", 100'000'000},
-                                                {"vocab-size", 100'000'000},
-                                                {"padded-vocab-size", 100'000'000},
-                                                {"pad-vocab-size-to", 100'000'000},
-                                                {"make-vocab-size-divisible-by", 100'000},
-                                                {"tensor-model-parallel-size", 10'000},
-                                                {"pipeline-model-parallel-size", 10'000},
-                                                {"context-parallel-size", 10'000},
-                                                {"expert-model-parallel-size", 10'000},
-                                                {"expert-tensor-parallel-size", 10'000},
-                                                {"num-layers-per-virtual-pipeline-stage", 10'000},
-                                                {"num-virtual-stages-per-pipeline-rank", 10'000},
-                                                {"num-distributed-optimizer-instances", 10'000},
-                                                {"num-experts", 10'000},
-                                                {"num-query-groups", 100'000},
-                                                {"moe-ffn-hidden-size", 10'000'000}});
-  constexpr auto from_zero =
-      std::to_array<Range>({{"decoder-first-pipeline-num-layers", 10'000},
-                            {"decoder-last-pipeline-num-layers", 10'000},
-                            {"num-layers-at-start-in-bf16", 10'000},
-                            {"num-layers-at-end-in-bf16", 10'000},
-                            {"mtp-num-layers", 100},
-                            {"moe-shared-expert-intermediate-size", 10'000'000}});
-  const auto check = [&](const Range& range, int least) {
-    const auto value = in_.peek_integer(range.name);
-    if (value && (*value < least || *value > range.most))
-      in_.error(std::string("--") + range.name + ": " + std::to_string(*value) +
-                " is not between " + std::to_string(least) + " and " + std::to_string(range.most));
-  };
-  for (const Range& range : ranges) check(range, 1);
-  for (const Range& range : from_zero) check(range, 0);
+  check("from_one", 1);
+  check("from_zero", 0);
   double ranks = 1.0;
   for (const char* degree :
        {"tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"})
@@ -168,33 +151,8 @@ void MegatronMapper::map_parallel() {
               " does not divide the ranks of a stage");
 }
 
-/// Arguments that change what a layer is or keeps in ways that have no row yet.
-constexpr std::array<std::string_view, 23> not_modelled{"cpu-offloading-weights",
-                                                        "deepseek-sparse-attention",
-                                                        "encoder-num-layers",
-                                                        "export-kd-teacher-load",
-                                                        "fp16-lm-cross-entropy",
-                                                        "fp4-param",
-                                                        "fp4-param-gather",
-                                                        "fp8-multi-head-attention",
-                                                        "fp32-residual-connection",
-                                                        "heterogeneous-layers-config-path",
-                                                        "heterogeneous-layers-config-encoded-json",
-                                                        "memory-efficient-layer-norm",
-                                                        "moe-extended-tp",
-                                                        "moe-paged-stash",
-                                                        "mtp-use-repeated-layer",
-                                                        "pipeline-model-parallel-split-rank",
-                                                        "moe-latent-size",
-                                                        "retro-add-retriever",
-                                                        "standalone-embedding-stage",
-                                                        "te-precision-config-file",
-                                                        "use-kitchen",
-                                                        "use-legacy-models",
-                                                        "num-experts-per-group"};
-
 void MegatronMapper::report_rest() {
-  for (const std::string_view name : not_modelled)
+  for (const std::string_view name : megatron_dialect().keys_of("not_modelled"))
     if (in_.flag(std::string(name))) unmodelled(std::string(name));
   if (in_.has("yaml-cfg"))
     in_.error("--yaml-cfg: names a file that decides the rest; import that file");
@@ -219,7 +177,7 @@ const std::vector<std::string>& known_megatron_arguments() {
                                   {"num-experts", "1"},
                                   {"multi-latent-attention", "true"}};
     std::vector<std::string> names = MegatronMapper(small, MegatronEnvironment{1, 8, {}}).asked();
-    const auto others = arguments_without_memory();
+    const auto others = megatron_dialect().keys_of("idle");
     names.insert(names.end(), others.begin(), others.end());
     std::ranges::sort(names);
     return names;

@@ -10,6 +10,8 @@
 
 namespace foretrain {
 
+struct Dialect;
+
 /// Megatron-LM arguments without the leading dashes; flags hold "true".
 using MegatronArguments = std::map<std::string, std::string>;
 
@@ -42,6 +44,12 @@ struct MegatronMapping {
 /// Reads arguments with the meaning and defaults of Megatron-LM's training/arguments.py.
 [[nodiscard]] MegatronMapping map_megatron_arguments(const MegatronArguments& arguments,
                                                      const MegatronEnvironment& environment);
+
+/// What is known of Megatron-LM's arguments: scenarios/dialects/megatron.yaml.
+[[nodiscard]] const Dialect& megatron_dialect();
+
+/// True when the argument is known to leave GPU memory as it is, or to have no effect worth a row.
+[[nodiscard]] bool leaves_memory_alone(const std::string& name);
 
 /// Arguments that the mapping asks for or passes over, sorted; for "did you mean".
 [[nodiscard]] const std::vector<std::string>& known_megatron_arguments();

@@ -48,10 +48,4 @@ class ArgumentReader {
   std::vector<std::string> errors_;
 };
 
-/// True when the argument is known to leave GPU memory as it is, or to have no effect worth a row.
-[[nodiscard]] bool leaves_memory_alone(const std::string& name);
-
-/// Those of them that are known one by one, not by their family.
-[[nodiscard]] std::vector<std::string> arguments_without_memory();
-
 }  // namespace foretrain
