@@ -64,7 +64,7 @@ struct PlanTable {
       const auto at = says.find('@');
       const auto field = from_name<PlanField>(std::string(says.substr(0, at)));
       if (!field) {
-        diagnostics.add(Mark{}, "terms", in_quotes(term.says) + " is no setting of a plan");
+        diagnostics.add(Mark{}, "terms", in_quotes(term.says) + " is not a setting of a plan");
         continue;
       }
       for (const std::string& word : term.keys)
