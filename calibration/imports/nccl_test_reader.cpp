@@ -24,7 +24,7 @@ std::string_view after(const std::vector<std::string_view>& words, std::string_v
 }  // namespace
 
 bool RankList::take(int line, std::string_view text) {
-  const auto words = words_of(text);
+  const auto words = blank_words(text);
   if (words.size() < 6 || words[0] != "#" || words[1] != "Rank" || !whole_in(words[2]))
     return false;
   const auto bus = text.find(']');

@@ -90,13 +90,14 @@ class TextReader : private NcclTestReader {
   void take(const LogLine& line) {
     const std::string_view text = trimmed(line.text);
     if (const std::string name = operation_in(text); !name.empty()) operation_ = name;
-    const auto words = words_of(text);
+    const auto words = blank_words(text);
     if (words.empty()) return;
     if (const auto version = text.find("NCCL version "); version != std::string_view::npos)
-      log_.facts.library = "NCCL " + plain_text(words_of(text.substr(version + 13)).empty()
-                                                    ? std::string_view{}
-                                                    : words_of(text.substr(version + 13)).front(),
-                                                24);
+      log_.facts.library =
+          "NCCL " + plain_text(blank_words(text.substr(version + 13)).empty()
+                                   ? std::string_view{}
+                                   : blank_words(text.substr(version + 13)).front(),
+                               24);
     if (text.starts_with('#')) return take_comment(line, text, words);
     if (whole_in(words.front()) && words.size() > 2) take_row(line.number, words);
   }
@@ -118,7 +119,7 @@ class TextReader : private NcclTestReader {
 
   /// Another unit than the usual ones would make every figure wrong by a factor.
   void check_units(int line, std::string_view text) {
-    for (const std::string_view word : words_of(text)) {
+    for (const std::string_view word : blank_words(text)) {
       if (!word.starts_with('(') && !word.starts_with('#')) continue;
       if (word == "#" || word == "(B)" || word == "(elements)" || word == "(us)" ||
           word == "(GB/s)" || word == "(%)")
@@ -176,7 +177,7 @@ class TextReader : private NcclTestReader {
   [[nodiscard]] double ratio_ahead() const {
     const Placement& at = layout_.placements.front();
     for (std::size_t i = here_; i < lines_.size(); ++i) {
-      const auto words = words_of(lines_[i].text);
+      const auto words = blank_words(lines_[i].text);
       if (words.size() != layout_.columns || !whole_in(words.front())) continue;
       const auto algbw = number_in(words[at.algbw]);
       const auto busbw = number_in(words[at.busbw]);
@@ -231,7 +232,7 @@ class TextReader : private NcclTestReader {
   /// The average closes a test; where it is not that of the rows, some are missing or changed.
   void check_average(int line, std::string_view text) {
     const auto colon = text.find(':');
-    const auto words = words_of(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+    const auto words = blank_words(colon == std::string_view::npos ? "" : text.substr(colon + 1));
     const auto average = words.empty() ? std::nullopt : number_in(words.front());
     const std::string wrong =
         average ? average_.contradiction(*average) : "the average bus bandwidth is not a number";

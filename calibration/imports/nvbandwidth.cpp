@@ -149,9 +149,9 @@ class BandwidthReader {
     if (const auto driver = behind(text, "Driver Version:"); !driver.empty())
       log_.facts.driver = plain_text(driver, 40);
     if (const auto cuda = behind(text, "CUDA Runtime Version:"); !cuda.empty())
-      log_.facts.library = "CUDA " + plain_text(words_of(cuda).front(), 20);
+      log_.facts.library = "CUDA " + plain_text(blank_words(cuda).front(), 20);
     if (text.starts_with("Device ") && text.find(": ") != std::string_view::npos) {
-      const auto words = words_of(text);
+      const auto words = blank_words(text);
       if (words.size() >= 3 && words[1].ends_with(':') &&
           whole_in(words[1].substr(0, words[1].size() - 1)))
         return add_link_device(std::string(text.substr(text.find(": ") + 2)), line, log_,
@@ -178,7 +178,7 @@ class BandwidthReader {
       matrix_.line = line;
       return;
     }
-    const auto words = words_of(text);
+    const auto words = blank_words(text);
     if (matrix_.title.empty() || words.empty() || !whole_in(words.front())) return;
     if (columns_ == 0) {
       columns_ = words.size();
@@ -199,7 +199,7 @@ class BandwidthReader {
   void finish(std::string_view text) {
     if (!open_) return;
     open_ = false;
-    const auto words = words_of(text);
+    const auto words = blank_words(text);
     const auto sum = words.size() >= 3 ? number_in(words[2]) : std::nullopt;
     if (!sum) {
       log_.flagged.push_back(

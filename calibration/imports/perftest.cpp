@@ -41,11 +41,11 @@ class PerftestReader {
  private:
   void take(int line, std::string_view text) {
     take_program(text);
-    const auto words = words_of(text);
+    const auto words = blank_words(text);
     if (words.empty()) return;
     if (text.starts_with("#bytes")) return take_header(line, text);
     if (const auto at = text.find("Device"); at != std::string_view::npos) {
-      const auto rest = words_of(text.substr(at));
+      const auto rest = blank_words(text.substr(at));
       if (rest.size() >= 3 && rest[1] == ":") device_ = plain_text(rest[2], 40);
     }
     // A dashed line or words end a table; the clocks' warning may stand within one.
@@ -80,7 +80,7 @@ class PerftestReader {
       kind_ = name.kind;
       both_ways_ = text.find("Bidirectional") != std::string_view::npos ||
                    text.find(" -b ") != std::string_view::npos;
-      const auto rest = words_of(text.substr(at));
+      const auto rest = blank_words(text.substr(at));
       for (std::size_t i = 0; i + 1 < rest.size(); ++i)
         if (rest[i] == "-d" || rest[i] == "for") device_ = plain_text(rest[i + 1], 40);
       return;

@@ -130,31 +130,9 @@ std::string_view without_label(std::string_view line) {
 
 std::vector<LogLine> log_lines(std::string_view text) {
   std::vector<LogLine> lines;
-  for (int number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back({number, without_label(line)});
-  }
+  for (const std::string_view line : text_lines(text))
+    lines.push_back({static_cast<int>(lines.size()) + 1, without_label(line)});
   return lines;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at < text.size();) {
-    while (at < text.size() && is_blank(text[at])) ++at;
-    const std::size_t begin = at;
-    while (at < text.size() && !is_blank(text[at])) ++at;
-    if (at > begin) words.push_back(text.substr(begin, at - begin));
-  }
-  return words;
 }
 
 std::optional<double> number_in(std::string_view text) {
@@ -233,7 +211,7 @@ std::string source_of(const ImportedLog& log) {
 }
 
 std::optional<std::string> note_text(const std::string& note, std::string_view key) {
-  for (const std::string_view word : words_of(note))
+  for (const std::string_view word : blank_words(note))
     if (word.size() > key.size() && word.starts_with(key) && word[key.size()] == '=')
       return std::string(word.substr(key.size() + 1));
   return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/imports/imported_log.hpp"
+#include "models/base/text.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -29,9 +30,6 @@ struct LogLine {
   std::string_view text;
 };
 [[nodiscard]] std::vector<LogLine> log_lines(std::string_view text);
-
-[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 
 /// A decimal number and nothing else; nothing for "nan", "inf" and what does not fit.
 [[nodiscard]] std::optional<double> number_in(std::string_view text);

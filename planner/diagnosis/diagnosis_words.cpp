@@ -8,6 +8,7 @@
 
 #include "calibration/diagnosis/hypotheses.hpp"
 #include "calibration/imports/record_text.hpp"
+#include "models/base/text.hpp"
 #include "planner/text/format.hpp"
 
 namespace foretrain {
@@ -137,10 +138,6 @@ double waterfall_top(const std::vector<WaterfallLine>& lines) {
     most = std::max(most, sum);
   }
   return most;
-}
-
-std::string counted(long count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string cause_head(const RankedCause& cause) {

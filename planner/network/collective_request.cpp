@@ -8,6 +8,7 @@
 #include <set>
 
 #include "models/base/require.hpp"
+#include "models/base/text.hpp"
 #include "models/collectives/library.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog.hpp"
@@ -24,16 +25,6 @@ namespace {
 constexpr std::size_t most_sizes = 256;
 constexpr double largest_size = 1e12 - 1.0;
 constexpr int most_ranks = 1 << 20;
-
-std::vector<std::string> split(const std::string& text, char mark) {
-  std::vector<std::string> parts(1);
-  for (const char c : text)
-    if (c == mark)
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  return parts;
-}
 
 Bytes parse_size(const std::string& text) {
   const auto parsed = parse_quantity(text, Dimension::bytes);
@@ -55,8 +46,8 @@ int parse_rank(const std::string& text, const std::string& all) {
 
 /// "3", "0-7", "0-63:8".
 void add_range(const std::string& part, const std::string& all, std::vector<int>& ranks) {
-  const auto stride_parts = split(part, ':');
-  const auto ends = split(stride_parts[0], '-');
+  const auto stride_parts = split_at(part, ':');
+  const auto ends = split_at(stride_parts[0], '-');
   if (stride_parts.size() > 2 || ends.size() > 2) parse_rank(part, all);
   const int first = parse_rank(ends.front(), all);
   const int last = parse_rank(ends.back(), all);
@@ -69,7 +60,7 @@ void add_range(const std::string& part, const std::string& all, std::vector<int>
 /// Every group of `size` ranks that are `stride` apart, as tensor and data groups lie.
 std::vector<std::vector<int>> shaped(const std::string& text, int gpus) {
   int size = 0, stride = 1;
-  for (const std::string& part : split(text, ',')) {
+  for (const std::string& part : split_at(text, ',')) {
     if (part.starts_with("size="))
       size = parse_rank(part.substr(5), text);
     else if (part.starts_with("stride="))
@@ -93,7 +84,7 @@ std::vector<std::vector<int>> shaped(const std::string& text, int gpus) {
 
 std::vector<std::vector<int>> listed(const std::string& text) {
   std::vector<int> ranks;
-  for (const std::string& part : split(text, ',')) add_range(part, text, ranks);
+  for (const std::string& part : split_at(text, ',')) add_range(part, text, ranks);
   if (std::set<int>(ranks.begin(), ranks.end()).size() != ranks.size())
     throw UsageError("--ranks: " + in_quotes(text) + " names a rank twice");
   return {ranks};
@@ -132,8 +123,8 @@ std::vector<Bytes> parse_sizes(const std::string& text, double factor, int eleme
   if (!(factor > 1.0) || !std::isfinite(factor))
     throw UsageError("--step-factor: has to be above 1");
   std::vector<Bytes> sizes;
-  for (const std::string& part : split(text, ',')) {
-    const auto ends = split(part, ':');
+  for (const std::string& part : split_at(text, ',')) {
+    const auto ends = split_at(part, ':');
     if (ends.size() > 2) throw UsageError("--sizes: " + in_quotes(part) + " is not FIRST:LAST");
     const Bytes first = parse_size(ends.front());
     const Bytes last = parse_size(ends.back());

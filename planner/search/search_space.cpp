@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "models/base/text.hpp"
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_sizes.hpp"
 #include "models/schedules/registry.hpp"
@@ -55,16 +56,6 @@ void join(std::vector<int>& axis, const std::vector<int>& more) {
   axis.insert(axis.end(), more.begin(), more.end());
   std::ranges::sort(axis);
   axis.erase(std::unique(axis.begin(), axis.end()), axis.end());
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0;;) {
-    const std::size_t comma = list.find(',', from);
-    parts.push_back(list.substr(from, comma - from));
-    if (comma == std::string::npos) return parts;
-    from = comma + 1;
-  }
 }
 
 template <class T>
@@ -260,7 +251,7 @@ std::vector<int> range_of(const std::string& key, const std::string& text, int l
 std::vector<int> whole_numbers(const std::string& key, const std::string& list, int least,
                                int most) {
   std::vector<int> values;
-  for (const std::string& part : split(list)) {
+  for (const std::string& part : split_at(list, ',')) {
     if (part.find("..") == std::string::npos) {
       values.push_back(bounded_number(key, part, least, most));
     } else {
@@ -283,7 +274,7 @@ void set_axis(SearchSpace& space, const Job& job, const std::string& text) {
     space.*(axis.values) = whole_numbers(key, list, axis.least, axis.most);
     return;
   }
-  const std::vector<std::string> parts = split(list);
+  const std::vector<std::string> parts = split_at(list, ',');
   refuse_repeats(key, parts);
   set_word_axis(space, job, key, parts);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "planner/answer/value_csv.hpp"
 #include "planner/search/not_compared.hpp"
 #include "planner/solve/procure.hpp"
@@ -210,10 +211,6 @@ Json cell_tree(const std::string& workload, const ProcureCell& cell) {
           {"price_high_usd", end_of(cell.price_band, &ProcureBand::high)},
           {"energy_low_kwh", end_of(cell.energy_kwh, &ProcureBand::low)},
           {"energy_high_kwh", end_of(cell.energy_kwh, &ProcureBand::high)}};
-}
-
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string lead_words(const Procurement& result, const std::vector<std::size_t>& ties) {

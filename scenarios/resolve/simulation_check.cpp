@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "scenarios/resolve/resolve_machine.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/nearest.hpp"
@@ -22,14 +22,6 @@ namespace foretrain {
 namespace {
 
 constexpr std::string_view decimal_digits = "0123456789";
-
-/// A whole number of up to nine digits.
-std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
 
 /// "spine" and "12" of "spine12".
 std::pair<std::string_view, std::string_view> split(std::string_view name) {
@@ -59,11 +51,11 @@ std::optional<NodeId> node_near(const Fabric& fabric, std::string_view name) {
   const auto kind = kind_near(fabric, word);
   if (!kind) return std::nullopt;
   const auto dot = rest.find('.');
-  const auto first = number_in(rest.substr(0, dot));
+  const auto first = count_in(rest.substr(0, dot));
   if (!first) return std::nullopt;
   if (*kind != NodeKind::nic) return fabric.node(*kind, std::min(*first, fabric.count(*kind) - 1));
   const auto second =
-      dot == std::string_view::npos ? std::optional<int>{0} : number_in(rest.substr(dot + 1));
+      dot == std::string_view::npos ? std::optional<int>{0} : count_in(rest.substr(dot + 1));
   if (!second) return std::nullopt;
   const int nics = fabric.spec.host.nics;
   const int host = std::min(*first, fabric.spec.hosts - 1);
@@ -105,13 +97,13 @@ std::string nearest_fabric_hint(const Fabric& fabric, std::string_view name) {
 
 /// A host written as "host3" or "3"; nothing where the fabric has none of that number.
 std::optional<int> fabric_host(const Fabric& fabric, std::string_view name) {
-  const auto number = number_in(name.starts_with("host") ? name.substr(4) : name);
+  const auto number = count_in(name.starts_with("host") ? name.substr(4) : name);
   if (!number || *number >= fabric.spec.hosts) return std::nullopt;
   return number;
 }
 
 std::string nearest_host_hint(const Fabric& fabric, std::string_view name) {
-  const auto number = number_in(split(name).second);
+  const auto number = count_in(split(name).second);
   if (!number) return "";
   const int host = std::min(*number, fabric.spec.hosts - 1);
   return "; did you mean " + in_quotes("host" + std::to_string(host)) + "?";

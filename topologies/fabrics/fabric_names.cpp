@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
 
 #include "models/base/ranges.hpp"
+#include "models/base/text.hpp"
 #include "topologies/fabrics/fabric.hpp"
 
 namespace foretrain {
@@ -34,13 +34,6 @@ std::string_view word_of(const Fabric& fabric, NodeKind kind) {
   return "?";
 }
 
-std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
 /// Links between the same two nodes with smaller numbers. All cables of a node below stand
 /// together, but in a ring of two hosts each of them holds one of the two cables.
 int parallel_before(const Fabric& fabric, LinkId link) {
@@ -69,7 +62,7 @@ std::optional<CableName> cable_named(const Fabric& fabric, std::string_view name
   std::string_view second = name.substr(mark + 1);
   std::optional<int> parallel;
   if (const auto hash = second.find('#'); hash != std::string_view::npos) {
-    parallel = number_in(second.substr(hash + 1));
+    parallel = count_in(second.substr(hash + 1));
     if (!parallel) return std::nullopt;
     second = second.substr(0, hash);
   }
@@ -83,7 +76,7 @@ std::optional<CableName> cable_named(const Fabric& fabric, std::string_view name
 std::optional<int> host_named(const Fabric& fabric, std::string_view name) {
   for (const std::string_view word : {"host", "tray"}) {
     if (!name.starts_with(word) || (word == "tray" && fabric.spec.domain_hosts <= 1)) continue;
-    const auto number = number_in(name.substr(word.size()));
+    const auto number = count_in(name.substr(word.size()));
     if (number && *number < fabric.spec.hosts) return number;
   }
   return std::nullopt;
@@ -147,13 +140,13 @@ std::optional<NodeId> find_node(const Fabric& fabric, std::string_view name) {
     if (kind == NodeKind::nic) {
       const auto dot = rest.find('.');
       if (dot == std::string_view::npos) return std::nullopt;
-      const auto host = number_in(rest.substr(0, dot));
-      const auto nic = number_in(rest.substr(dot + 1));
+      const auto host = count_in(rest.substr(0, dot));
+      const auto nic = count_in(rest.substr(dot + 1));
       if (!host || !nic || *host >= fabric.spec.hosts || *nic >= fabric.spec.host.nics)
         return std::nullopt;
       number = *host * fabric.spec.host.nics + *nic;
     } else {
-      number = number_in(rest);
+      number = count_in(rest);
     }
     if (!number || *number >= fabric.count(kind)) return std::nullopt;
     return fabric.node(kind, *number);

@@ -10,9 +10,6 @@ namespace {
 using imports::decimal_number;
 using imports::import_lines;
 using imports::in_quotes;
-using imports::trimmed;
-using imports::whole_number;
-using imports::words;
 
 /// One end as a port line names it: LID and port, which are unique in a subnet.
 struct LinkEnd {
@@ -45,10 +42,10 @@ std::string take_quoted(std::string_view& text) {
 /// "LID PORT[  ]", perhaps with a GUID before it.
 std::optional<LinkEnd> end_of(std::string_view text, std::string& guid) {
   text = text.substr(0, text.find('['));
-  const auto parts = words(text);
+  const auto parts = blank_words(text);
   if (parts.size() < 2) return std::nullopt;
-  const auto lid = whole_number(parts[parts.size() - 2]);
-  const auto port = whole_number(parts.back());
+  const auto lid = count_in(parts[parts.size() - 2]);
+  const auto port = count_in(parts.back());
   if (!lid || !port || *port > 1024) return std::nullopt;
   if (parts.front().starts_with("0x")) guid = parts.front();
   return LinkEnd{*lid, *port};
@@ -56,11 +53,11 @@ std::optional<LinkEnd> end_of(std::string_view text, std::string& guid) {
 
 /// "4X 106.25 Gbps Active/ LinkUp": the rate is that of a lane.
 void read_state(std::string_view state, LinkLine& link) {
-  const auto parts = words(state);
+  const auto parts = blank_words(state);
   link.up = state.find("LinkUp") != state.npos;
   if (!link.up) return;
   const int width =
-      parts.empty() ? 0 : whole_number(parts[0].substr(0, parts[0].find('X'))).value_or(0);
+      parts.empty() ? 0 : count_in(parts[0].substr(0, parts[0].find('X'))).value_or(0);
   const auto signalling = parts.size() < 2 ? std::nullopt : decimal_number(parts[1]);
   const auto lane = signalling ? lane_gbit(*signalling) : std::nullopt;
   if (!lane || width < 1 || width > 12)

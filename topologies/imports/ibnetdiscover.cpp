@@ -8,9 +8,6 @@ namespace {
 
 using imports::import_lines;
 using imports::in_quotes;
-using imports::trimmed;
-using imports::whole_number;
-using imports::words;
 
 /// Reads a line from left to right.
 class Cursor {
@@ -36,7 +33,7 @@ class Cursor {
   /// [12], perhaps with [ext 3] behind it.
   [[nodiscard]] int port() {
     if (!takes('[')) fail("a port in brackets");
-    const auto number = whole_number(until(']', "the ] of a port"));
+    const auto number = count_in(until(']', "the ] of a port"));
     if (!number || *number > 1024) fail("a port from 0 to 1024");
     if (rest_.starts_with("[ext")) (void)until(']', "the ] of an external port");
     return *number;
@@ -67,11 +64,11 @@ std::string_view last_quoted(std::string_view text) {
 
 /// 4xNDR at the end of a line.
 double rate_of(std::string_view line, int number) {
-  const auto parts = words(line);
+  const auto parts = blank_words(line);
   const std::string_view rate = parts.empty() ? std::string_view{} : parts.back();
   const std::size_t x = rate.find('x');
   if (x == std::string_view::npos) return 0.0;  // old versions do not print it
-  const int width = whole_number(rate.substr(0, x)).value_or(0);
+  const int width = count_in(rate.substr(0, x)).value_or(0);
   const auto lane = lane_gbit(rate.substr(x + 1));
   if (!lane || width < 1 || width > 12)
     throw ImportError(number, in_quotes(rate) + " is not a rate such as 4xHDR");
@@ -85,7 +82,7 @@ class DiscoverReader {
   void read(std::string_view line, int number) {
     if (line.empty() || line.front() == '#') return;
     if (line.front() == '[') return read_port(line, number);
-    const auto parts = words(line);
+    const auto parts = blank_words(line);
     const std::string_view kind = parts.empty() ? std::string_view{} : parts.front();
     if (kind == "Switch" || kind == "Ca" || kind == "Rt") return read_node(line, kind, number);
     const std::size_t equals = line.find('=');
@@ -108,8 +105,8 @@ class DiscoverReader {
  private:
   /// Switch  40 "S-b8ce..."   # "MF0;leaf-1:MQM8790/U1" enhanced port 0 lid 1 lmc 0
   void read_node(std::string_view line, std::string_view kind, int number) {
-    const auto parts = words(line);
-    const auto ports = parts.size() > 1 ? whole_number(parts[1]) : std::nullopt;
+    const auto parts = blank_words(line);
+    const auto ports = parts.size() > 1 ? count_in(parts[1]) : std::nullopt;
     if (!ports || *ports > 1024)
       throw ImportError(number,
                         in_quotes(line) + " has no number of ports after " + in_quotes(kind));

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "models/base/text.hpp"
+
 namespace foretrain::imports {
 
 std::string printable(std::string_view text) {
@@ -20,37 +22,16 @@ std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'
 std::vector<std::string_view> import_lines(std::string_view text) {
   if (text.size() > import_bytes)
     throw ImportError(0, "is larger than " + std::to_string(import_bytes >> 20U) + " MiB");
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    const int number = static_cast<int>(lines.size()) + 1;
+  std::vector<std::string_view> lines = text_lines(text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    const int number = static_cast<int>(i) + 1;
     if (line.size() > import_line_bytes)
       throw ImportError(number, "is longer than " + std::to_string(import_line_bytes) + " bytes");
     if (line.find('\0') != std::string_view::npos)
       throw ImportError(number, "holds a zero byte, so this is not a text file");
-    lines.push_back(line);
   }
   return lines;
-}
-
-std::vector<std::string_view> words(std::string_view line) {
-  constexpr std::string_view blanks = " \t";
-  std::vector<std::string_view> found;
-  for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
-    found.push_back(line.substr(at, end - at));
-    at = line.find_first_not_of(blanks, end);
-  }
-  return found;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::string lower_case(std::string_view text) {
@@ -58,16 +39,6 @@ std::string lower_case(std::string_view text) {
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return lower;
-}
-
-std::optional<int> whole_number(std::string_view text) {
-  if (text.empty() || text.size() > 9) return std::nullopt;
-  int value = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
-    value = value * 10 + (c - '0');
-  }
-  return value;
 }
 
 std::optional<double> decimal_number(std::string_view text) {

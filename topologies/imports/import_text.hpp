@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/text.hpp"
+
 namespace foretrain {
 
 /// A file of another tool that cannot be imported. what() says what is wrong and what would be
@@ -49,13 +51,8 @@ namespace imports {
 /// @throws ImportError beyond the limits, or for a zero byte
 [[nodiscard]] std::vector<std::string_view> import_lines(std::string_view text);
 
-/// Words between blanks and tabs.
-[[nodiscard]] std::vector<std::string_view> words(std::string_view line);
-[[nodiscard]] std::string_view trimmed(std::string_view text);
 [[nodiscard]] std::string lower_case(std::string_view text);
 
-/// A whole decimal number of at most nine digits; nothing for anything else.
-[[nodiscard]] std::optional<int> whole_number(std::string_view text);
 /// A finite, non-negative decimal number such as 53.125.
 [[nodiscard]] std::optional<double> decimal_number(std::string_view text);
 

@@ -18,7 +18,6 @@ using imports::in_quotes;
 using imports::lower_case;
 using imports::printable;
 using imports::some_of;
-using imports::whole_number;
 
 struct XmlNic {
   FoundNic nic;
@@ -86,7 +85,7 @@ class NcclReader {
 
   [[nodiscard]] int number(const pugi::xml_node& node, const char* name) const {
     const std::string text = attribute(node, name);
-    const auto value = whole_number(text);
+    const auto value = count_in(text);
     if (!value)
       throw ImportError(line(node), std::string(name) + " of <" + node.name() +
                                         ">: " + (text.empty() ? "is missing" : in_quotes(text)) +
@@ -141,7 +140,7 @@ class NcclReader {
     found.device = lower_case(attribute(pci, "vendor") + ":" + attribute(pci, "device"));
     const std::string speed = attribute(pci, "link_speed");
     found.transfers = decimal_number(speed.substr(0, speed.find(' '))).value_or(0.0);
-    found.width = whole_number(attribute(pci, "link_width")).value_or(0);
+    found.width = count_in(attribute(pci, "link_width")).value_or(0);
     for (const pugi::xml_node child : gpu.children()) {
       if (std::string_view(child.name()) == "nvlink")
         read_nvlink(child, found);
@@ -179,7 +178,7 @@ class NcclReader {
          above = above.parent()) {
       const std::string speed = attribute(above, "link_speed");
       const auto transfers = decimal_number(speed.substr(0, speed.find(' ')));
-      const auto width = whole_number(attribute(above, "link_width"));
+      const auto width = count_in(attribute(above, "link_width"));
       if (transfers && width && *transfers * *width < gpu.transfers * gpu.width)
         slow_bridges_.insert(printable(attribute(above, "busid") + " " + speed) + " x" +
                              std::to_string(*width));

@@ -19,8 +19,6 @@ namespace {
 
 using imports::in_quotes;
 using imports::printable;
-using imports::whole_number;
-using imports::words;
 
 struct Generation {
   std::string_view name;
@@ -44,7 +42,7 @@ bool is_aggregation(std::string_view description) {
 /// "mlx5_10" after "mlx5_9".
 std::pair<std::string, int> natural(const std::string& device) {
   const std::size_t digits = device.find_last_not_of("0123456789") + 1;
-  return {device.substr(0, digits), whole_number(device.substr(digits)).value_or(0)};
+  return {device.substr(0, digits), count_in(device.substr(digits)).value_or(0)};
 }
 
 }  // namespace
@@ -107,7 +105,7 @@ void NetworkBuilder::add_cable(const PortName& near, const PortName& far, double
 
 /// Descriptions are "HOST DEVICE" where the driver knows the name of the host.
 NetworkBuilder::Plug NetworkBuilder::plug_of(const Node& adapter, int number) {
-  const auto parts = words(adapter.description);
+  const auto parts = blank_words(adapter.description);
   const bool named = parts.size() == 2 && parts[1].find_first_of("0123456789") != parts[1].npos;
   Plug plug;
   if (named) {

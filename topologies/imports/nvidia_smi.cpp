@@ -11,8 +11,6 @@ namespace {
 using imports::import_lines;
 using imports::in_quotes;
 using imports::printable;
-using imports::whole_number;
-using imports::words;
 
 /// Without the escape sequences that underline the header.
 std::string without_escapes(std::string_view line) {
@@ -30,7 +28,7 @@ std::string without_escapes(std::string_view line) {
 
 /// 3 of GPU3; nothing for other words.
 std::optional<int> index_after(std::string_view prefix, std::string_view word) {
-  return word.starts_with(prefix) ? whole_number(word.substr(prefix.size())) : std::nullopt;
+  return word.starts_with(prefix) ? count_in(word.substr(prefix.size())) : std::nullopt;
 }
 
 struct Matrix {
@@ -115,7 +113,7 @@ void read_gpu_row(const std::vector<std::string_view>& cells, int gpu, int line,
   }
   if (cells.size() > wanted && cells[wanted].find('-') != std::string_view::npos) {
     const std::string_view affinity = cells[wanted];
-    if (const auto last = whole_number(affinity.substr(affinity.find_last_of("-,") + 1)))
+    if (const auto last = count_in(affinity.substr(affinity.find_last_of("-,") + 1)))
       matrix.threads.push_back(*last + 1);
   }
 }
@@ -134,7 +132,7 @@ Matrix read_matrix(std::string_view text) {
   for (const std::string_view raw : import_lines(text)) {
     ++number;
     const std::string line = without_escapes(raw);
-    const auto cells = words(line);
+    const auto cells = blank_words(line);
     if (cells.empty()) continue;
     if (matrix.gpus == 0) {
       if (is_header(cells)) read_header(cells, number, matrix);

@@ -9,7 +9,6 @@ namespace foretrain {
 namespace {
 
 using imports::in_quotes;
-using imports::whole_number;
 
 /// Names as they grow from left to right, one bracket after the other.
 class HostlistReader {
@@ -70,8 +69,8 @@ class HostlistReader {
       const std::size_t dash = range.find('-');
       const std::string_view low = range.substr(0, dash);
       const std::string_view high = dash == std::string_view::npos ? low : range.substr(dash + 1);
-      const auto first = whole_number(low);
-      const auto last = whole_number(high);
+      const auto first = count_in(low);
+      const auto last = count_in(high);
       if (!first || !last) fail(range, "is neither a number nor a range of numbers");
       if (*last < *first) fail(range, "runs backwards");
       check_size(result.size() + static_cast<std::size_t>(*last - *first) + 1);
@@ -94,8 +93,6 @@ using imports::import_lines;
 using imports::in_quotes;
 using imports::lower_case;
 using imports::printable;
-using imports::trimmed;
-using imports::words;
 
 struct ConfigLine {
   int number = 0;
@@ -128,7 +125,7 @@ class TreeReader {
   explicit TreeReader(ImportNotes& notes) : notes_{notes} {}
 
   void add_line(const ConfigLine& line) {
-    const auto fields = words(line.text);
+    const auto fields = blank_words(line.text);
     if (fields.empty()) return;
     const std::string first = lower_case(fields.front());
     if (first.starts_with("blockname") || first.starts_with("blocksizes"))

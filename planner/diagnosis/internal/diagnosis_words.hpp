@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "planner/diagnosis/diagnosis_report.hpp"
 #include "planner/scene/scene.hpp"
 
@@ -19,8 +20,6 @@ inline constexpr long fewest_records = 5;
 [[nodiscard]] inline bool can_name_causes(const Diagnosis& diagnosis) {
   return diagnosis.course.records >= fewest_records && !diagnosis.causes.empty();
 }
-/// "1 record", "3 records".
-[[nodiscard]] std::string counted(long count, const char* what);
 /// Title, setting, likelihood and step with a cause.
 [[nodiscard]] std::string cause_head(const RankedCause& cause);
 /// A finding with its figures, without a full stop.
