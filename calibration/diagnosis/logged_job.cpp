@@ -81,12 +81,10 @@ LoggedJob logged_job(const TrainingLog& log,
   for (const char* const pointer : needed_keys)
     if (record[Json::json_pointer(pointer)].is_null()) logged.missing.push_back(key_of(pointer));
   if (!logged.missing.empty()) return logged;
-  const auto document =
-      parse_yaml(record_file_text(record), "the log's record", run_record_limits(), diagnostics);
-  if (!document) return logged;
-  const auto records = read_run_records(*document, "the log's record", diagnostics);
-  if (records.size() != 1) return logged;
-  RunJob run = run_job(records.front(), catalog);
+  const auto node = parse_yaml(record.dump(), "the log's record", run_record_limits(), diagnostics);
+  const auto stated = node ? read_run_record(*node, diagnostics) : std::nullopt;
+  if (!stated) return logged;
+  RunJob run = run_job(*stated, catalog);
   logged.assumptions = std::move(run.assumptions);
   logged.why = run.why;
   if (!run.job) return logged;

@@ -39,40 +39,7 @@ RunJob RunJobBuilder::run() {
 
 /// Files come from users: whatever later divides, multiplies or sizes something is bounded here.
 bool RunJobBuilder::check_ranges() {
-  struct Range {
-    const char* name;
-    std::optional<int> value;
-    int most;
-  };
-  const RunMoe moe = record_.moe.value_or(RunMoe{});
-  const auto ranges = std::to_array<Range>({{"layers", record_.layers, 10'000},
-                                            {"hidden", record_.hidden, 1'000'000},
-                                            {"heads", record_.heads, 100'000},
-                                            {"kv_heads", record_.kv_heads, 100'000},
-                                            {"head_dim", record_.head_dim, 100'000},
-                                            {"ffn_hidden", record_.ffn_hidden, 10'000'000},
-                                            {"vocab", record_.vocabulary, 100'000'000},
-                                            {"seq", record_.sequence, 100'000'000},
-                                            {"gpus", record_.gpus, 10'000'000},
-                                            {"gpus_per_node", record_.gpus_per_node, 10'000},
-                                            {"tp", record_.tensor, 10'000},
-                                            {"pp", record_.pipeline, 10'000},
-                                            {"vpp", record_.virtual_stages, 10'000},
-                                            {"dp", record_.data, 1'000'000},
-                                            {"cp", record_.context, 10'000},
-                                            {"ep", record_.expert, 10'000},
-                                            {"etp", record_.expert_tensor, 10'000},
-                                            {"zero_group", record_.zero_group, 1'000'000},
-                                            {"micro_batch", record_.micro_batch, 1'000'000},
-                                            {"global_batch", record_.global_batch, 1'000'000'000},
-                                            {"moe.experts", moe.experts, 1'000'000},
-                                            {"moe.topk", moe.top_k, 1'000'000},
-                                            {"moe.moe_ffn", moe.expert_ffn, 10'000'000},
-                                            {"moe.shared_expert_ffn", moe.shared_ffn, 10'000'000}});
-  for (const Range& range : ranges)
-    if (range.value && (*range.value < 1 || *range.value > range.most))
-      return refuse(std::string(range.name) + " " + std::to_string(*range.value) +
-                    " is not between 1 and " + std::to_string(range.most));
+  if (std::string why = outside_limits(record_); !why.empty()) return refuse(std::move(why));
   const int last = record_.layers_last_stage.value_or(0);
   if (last < 0 || last > record_.layers.value_or(last))
     return refuse("layers_last_stage " + std::to_string(last) + " is not a share of the layers");
@@ -103,7 +70,8 @@ bool RunJobBuilder::set_profiles() {
   if (site == catalog_.sites.end()) return refuse("no site profile " + source_.site);
   job_.site = site->second;
   const auto device = catalog_.devices.find(device_of_record(record_.gpu, catalog_));
-  if (device == catalog_.devices.end()) return refuse("no device " + record_.gpu);
+  if (device == catalog_.devices.end())
+    return refuse(record_.gpu.empty() ? "the GPU is not stated: gpu" : "no device " + record_.gpu);
   const auto rates = catalog_.device_profiles.find(device->first);
   if (rates == catalog_.device_profiles.end()) return refuse("no device profile " + device->first);
   job_.device_profile = rates->second;
@@ -123,12 +91,13 @@ bool RunJobBuilder::set_catalog_shape() {
   const auto found = catalog_.models.find(name);
   if (found == catalog_.models.end())
     return refuse("there is no model " + in_quotes(name) + " in the catalog");
-  if (!record_.sequence) return refuse("the sequence length is not stated");
+  if (!record_.sequence) return refuse("the sequence length is not stated: model.seq");
   job_.model = found->second;
   if (!named) assume("the shape of " + name + " in the catalog, as its published configuration");
   if (record_.mtp_layers) job_.model.mtp_layers = *record_.mtp_layers;
   if (!job_.model.moe || record_.expert) return true;
-  if (!holds_all_experts(record_)) return refuse("the expert-parallel degree is not stated");
+  if (!holds_all_experts(record_))
+    return refuse("the expert-parallel degree is not stated: parallel.ep");
   if (record_.gpus != 1) assume("every rank computes with all experts");
   return true;
 }
@@ -140,7 +109,7 @@ bool RunJobBuilder::set_heads() {
     heads = *source_.heads;
     assume(fmt::format("{} attention heads", heads));
   }
-  if (heads == 0) return refuse("the number of attention heads is not stated");
+  if (heads == 0) return refuse("the number of attention heads is not stated: model.heads");
   LlmShape& model = job_.model;
   model.heads = heads;
   model.kv_heads = record_.kv_heads.value_or(heads);
@@ -167,8 +136,9 @@ bool RunJobBuilder::set_shape() {
       record_.ffn_hidden || !record_.moe ? record_.ffn_hidden : record_.moe->expert_ffn;
   if (!record_.layers || !record_.hidden || !ffn)
     return refuse(
-        "the model's shape is not stated, and its name is none of the catalog's (foretrain show "
-        "models)");
+        "the model's shape is not stated (model.layers, hidden, ffn_hidden), and its name is none "
+        "of "
+        "the catalog's (foretrain show models)");
   const bool llama = record_.gated_mlp.value_or(false);
   model.name = record_.model_name;
   model.layers = *record_.layers;
@@ -187,7 +157,7 @@ bool RunJobBuilder::set_shape() {
     model.vocabulary = 50257;
     assume("vocabulary 50257 (GPT-2)");
   }
-  if (!record_.sequence) return refuse("the sequence length is not stated");
+  if (!record_.sequence) return refuse("the sequence length is not stated: model.seq");
   model.positions = llama ? 0 : *record_.sequence;
   model.mtp_layers = record_.mtp_layers.value_or(0);
   return set_window() && (!record_.moe || set_moe()) && set_family();
@@ -207,7 +177,7 @@ bool RunJobBuilder::set_family() {
 bool RunJobBuilder::set_window() {
   if (!record_.sliding_window) return true;
   if (!record_.window || *record_.window < 1)
-    return refuse("the window of its attention is not stated");
+    return refuse("the window of its attention is not stated: model.swa.window");
   job_.model.window = *record_.window;
   job_.model.full_attention_every = std::max(0, record_.full_every.value_or(0));
   return true;
@@ -216,7 +186,8 @@ bool RunJobBuilder::set_window() {
 bool RunJobBuilder::set_moe() {
   const RunMoe& source = *record_.moe;
   if (!source.experts || !source.top_k || !source.expert_ffn)
-    return refuse("the mixture of experts is not fully stated");
+    return refuse(
+        "the mixture of experts is not fully stated: model.moe.experts, topk and expert_ffn");
   MoeShape moe;
   moe.experts = *source.experts;
   moe.top_k = *source.top_k;
@@ -230,7 +201,7 @@ bool RunJobBuilder::set_moe() {
   // directly.
   const int query_rank = job_.model.hidden <= 2048 ? 0 : 1536;
   job_.model.mla = MlaShape{query_rank, 512, 128, 64, 128};
-  job_.model.head_dim = 128;
+  job_.model.head_dim = job_.model.mla->qk_nope_head_dim + job_.model.mla->qk_rope_head_dim;
   assume("latent attention dimensions of DeepSeek-V2/V3");
   return true;
 }
@@ -306,9 +277,9 @@ std::string beyond_fine_tuning(const RunRecord& record) {
     return fmt::format("task {} is not modelled", in_quotes(record.task));
   const bool told = record.fine_tuning || source.fine_tuning;
   if (trains_adapters(record) && !told)
-    return "the adapters are not stated: rank and the linear layers that have one";
+    return "the adapters are not stated: fine_tuning.adapter, rank and targets";
   if ((record.task == "dpo" || record.task == "reward") && !record.fine_tuning)
-    return "what is trained, and against which reference, is not stated";
+    return "what is trained, and against which reference, is not stated: fine_tuning";
   return "";
 }
 
@@ -324,7 +295,7 @@ std::string beyond_jobs(const RunRecord& record) {
     return fmt::format("context parallelism by {} is not modelled: a ring is",
                        in_quotes(record.context_kind));
   if (record.moe && !record.expert && !holds_all_experts(record))
-    return "the expert-parallel degree is not stated";
+    return "the expert-parallel degree is not stated: parallel.ep";
   return "";
 }
 

@@ -119,13 +119,19 @@ RunMachine run_machine(const RunRecord& record, int gpus, const RunCatalog& cata
     machine.why = "no host " + (record.host.empty() ? "with " + record.gpu : record.host);
     return machine;
   }
-  Cluster cluster;
-  cluster.host = *host;
-  cluster.host.gpus =
+  const int each =
       gpus_per_host(gpus, record.gpus_per_node.value_or(host->gpus), machine.assumptions);
-  cluster.hosts = gpus / cluster.host.gpus;
-  const Nics nics = nics_of(stated_network(record.network), *host, cluster.host.gpus);
-  cluster.host.nics = nics.count;
+  if (each > host->gpus) {
+    machine.why = fmt::format(
+        "{} GPUs per node, where {} has {}: host names a server type of the catalog (foretrain "
+        "show hosts), or gpus_per_node says how many of its GPUs were used",
+        each, host->name, host->gpus);
+    return machine;
+  }
+  Cluster cluster;
+  cluster.host = part_of(*host, each);
+  cluster.hosts = gpus / each;
+  const Nics nics = nics_of(stated_network(record.network), *host, each);
   const std::string preset =
       record.fabric.empty() ? run_fabric(record.network, nics.rate, *host) : record.fabric;
   const auto fabric = catalog.fabrics.find(preset);
@@ -137,7 +143,9 @@ RunMachine run_machine(const RunRecord& record, int gpus, const RunCatalog& cata
   network.preset = fabric->second.name;
   network.title = fabric->second.title;
   network.nic_link = fabric->second.link;
-  if (record.fabric.empty()) network.nic_link.bandwidth = nics.rate;
+  if (nics.count != cluster.host.nics) cluster.host.nics = network.nics_per_host = nics.count;
+  if (record.fabric.empty() && nics.rate != network.nic_link.bandwidth)
+    network.nic_link.bandwidth = network.nic_rate = nics.rate;
   network.transport = fabric->second.transport;
   network.step_latency = fabric->second.step_latency;
   network.protocols = fabric->second.protocols;

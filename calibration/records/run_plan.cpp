@@ -92,7 +92,7 @@ void RunJobBuilder::set_stage_layers() {
 bool RunJobBuilder::set_parallel() {
   Parallel& parallel = job_.parallel;
   if (!record_.tensor || !record_.pipeline || !record_.data)
-    return refuse("the layout over GPUs is not stated");
+    return refuse("the layout over GPUs is not stated: parallel.tp, pp and dp");
   parallel.tensor = *record_.tensor;
   parallel.pipeline = *record_.pipeline;
   parallel.virtual_stages = record_.virtual_stages.value_or(1);
@@ -132,7 +132,8 @@ bool RunJobBuilder::set_precision() {
 
 bool RunJobBuilder::set_training() {
   Training& training = job_.training;
-  if (!record_.micro_batch && !source_.micro_batch) return refuse("the micro-batch is not stated");
+  if (!record_.micro_batch && !source_.micro_batch)
+    return refuse("the micro-batch is not stated: micro_batch");
   if (!record_.micro_batch) assume("the micro-batch of the source's other runs");
   training.sequence = *record_.sequence;
   training.micro_batch = record_.micro_batch ? *record_.micro_batch : *source_.micro_batch;
@@ -178,7 +179,7 @@ void RunJobBuilder::set_experts() {
 }
 
 void RunJobBuilder::set_fine_tuning() {
-  if (record_.samples) job_.training.samples = *record_.samples;
+  if (record_.samples && record_.samples->vary()) job_.training.samples = *record_.samples;
   job_.fine_tuning = record_.fine_tuning.value_or(source_.fine_tuning.value_or(FineTuning{}));
   job_.fine_tuning.objective = source_.objective;
   if (source_.wide_base && job_.fine_tuning.freezes())

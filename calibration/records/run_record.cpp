@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/records/run_record.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+
 #include "calibration/records/internal/record_values.hpp"
+#include "calibration/records/internal/words.hpp"
 #include "models/base/ranges.hpp"
 
 namespace foretrain {
@@ -39,21 +44,58 @@ std::optional<std::vector<std::string>> words_of(const YamlNode& map, const char
   return words;
 }
 
+/// A whole number of a record. Files come from users: whatever later divides, multiplies or sizes
+/// something is bounded.
+struct PlainNumber {
+  std::string_view group;  ///< of the record; empty: its top level
+  const char* key;
+  std::optional<int> RunRecord::*member;
+  int most;
+};
+
+constexpr auto plain_numbers = std::to_array<PlainNumber>({
+    {"", "gpus", &RunRecord::gpus, 10'000'000},
+    {"", "gpus_per_node", &RunRecord::gpus_per_node, 10'000},
+    {"", "micro_batch", &RunRecord::micro_batch, 1'000'000},
+    {"", "global_batch", &RunRecord::global_batch, 1'000'000'000},
+    {"model", "layers", &RunRecord::layers, 10'000},
+    {"model", "hidden", &RunRecord::hidden, 1'000'000},
+    {"model", "heads", &RunRecord::heads, 100'000},
+    {"model", "kv_heads", &RunRecord::kv_heads, 100'000},
+    {"model", "head_dim", &RunRecord::head_dim, 100'000},
+    {"model", "ffn_hidden", &RunRecord::ffn_hidden, 10'000'000},
+    {"model", "vocab", &RunRecord::vocabulary, 100'000'000},
+    {"model", "seq", &RunRecord::sequence, 100'000'000},
+    {"parallel", "tp", &RunRecord::tensor, 10'000},
+    {"parallel", "pp", &RunRecord::pipeline, 10'000},
+    {"parallel", "vpp", &RunRecord::virtual_stages, 10'000},
+    {"parallel", "dp", &RunRecord::data, 1'000'000},
+    {"parallel", "cp", &RunRecord::context, 10'000},
+    {"parallel", "ep", &RunRecord::expert, 10'000},
+    {"parallel", "etp", &RunRecord::expert_tensor, 10'000},
+});
+
+void read_plain_numbers(const YamlNode& node, RunRecord& record) {
+  for (const PlainNumber& number : plain_numbers) {
+    const YamlNode* const group = number.group.empty() ? &node : node.find(number.group);
+    if (group != nullptr) record.*number.member = integer_of(*group, number.key);
+  }
+}
+
+/// "tp 0 is not between 1 and 10000"; empty for a number that is.
+std::string outside(const char* name, std::optional<int> number, int most) {
+  return !number || (*number >= 1 && *number <= most)
+             ? ""
+             : fmt::format("{} {} is not between 1 and {}", name, *number, most);
+}
+
 void read_model(const YamlNode& model, RunRecord& record) {
+  record.mtp_layers = integer_of(model, "mtp_layers");
   record.architecture = text_of(model, "arch");
   record.model_name = text_of(model, "name");
   record.catalog_model = text_of(model, "catalog");
-  record.layers = integer_of(model, "layers");
-  record.hidden = integer_of(model, "hidden");
-  record.heads = integer_of(model, "heads");
-  record.kv_heads = integer_of(model, "kv_heads");
-  record.head_dim = integer_of(model, "head_dim");
-  record.ffn_hidden = integer_of(model, "ffn_hidden");
-  record.vocabulary = integer_of(model, "vocab");
-  record.sequence = integer_of(model, "seq");
   record.gated_mlp = bool_of(model, "gated_mlp");
   record.tied_embeddings = bool_of(model, "tied_embeddings");
-  record.mtp_layers = integer_of(model, "mtp_layers");
   const YamlNode* const window = model.find("swa");
   record.sliding_window = window != nullptr && window->is_map();
   if (record.sliding_window) {
@@ -76,13 +118,6 @@ void read_model(const YamlNode& model, RunRecord& record) {
 }
 
 void read_parallel(const YamlNode& parallel, RunRecord& record) {
-  record.tensor = integer_of(parallel, "tp");
-  record.pipeline = integer_of(parallel, "pp");
-  record.virtual_stages = integer_of(parallel, "vpp");
-  record.data = integer_of(parallel, "dp");
-  record.context = integer_of(parallel, "cp");
-  record.expert = integer_of(parallel, "ep");
-  record.expert_tensor = integer_of(parallel, "etp");
   record.layers_last_stage = integer_of(parallel, "layers_last_stage");
   if (std::string layout = text_of(parallel, "layout"); !layout.empty())
     record.pipeline_layout = std::move(layout);
@@ -200,11 +235,8 @@ RunRecord read_record(const YamlNode& node) {
   record.flops_convention = text_of(node, "flops_convention");
   record.memory_unit = text_of(node, "memory_unit");
   record.memory_kind = text_of(node, "memory_kind");
-  record.gpus = integer_of(node, "gpus");
-  record.gpus_per_node = integer_of(node, "gpus_per_node");
-  record.micro_batch = integer_of(node, "micro_batch");
-  record.global_batch = integer_of(node, "global_batch");
   record.out_of_memory = bool_of(node, "oom").value_or(false);
+  read_plain_numbers(node, record);
   read_options(node, record);
   if (node.find("fused_kernels") != nullptr) record.fused_kernels = read_fused_kernels(node);
   record.tags = words_of(node, "tags").value_or(std::vector<std::string>{});
@@ -223,6 +255,22 @@ RunRecord read_record(const YamlNode& node) {
 
 }  // namespace
 
+std::string outside_limits(const RunRecord& record) {
+  std::string why;
+  const auto check = [&](const char* name, std::optional<int> value, int most) {
+    if (why.empty()) why = outside(name, value, most);
+  };
+  for (const PlainNumber& number : plain_numbers)
+    check(number.key, record.*number.member, number.most);
+  const RunMoe moe = record.moe.value_or(RunMoe{});
+  check("moe.experts", moe.experts, 1'000'000);
+  check("moe.topk", moe.top_k, 1'000'000);
+  check("moe.moe_ffn", moe.expert_ffn, 10'000'000);
+  check("moe.shared_expert_ffn", moe.shared_ffn, 10'000'000);
+  check("zero_group", record.zero_group, 1'000'000);
+  return why;
+}
+
 std::string RunRecord::family() const { return id.substr(0, id.find('-')); }
 
 bool RunRecord::tells_speed() const {
@@ -240,6 +288,25 @@ YamlLimits run_record_limits() {
   limits.file_bytes = std::size_t{64} << 20;
   limits.nodes = 5'000'000;
   return limits;
+}
+
+std::optional<RecordedMemory> recorded_memory(const RunRecord& record) {
+  if (!record.memory) return std::nullopt;
+  const auto noted = [&](std::string_view words) { return has_part(record.notes, words); };
+  const auto kind = [&](std::string_view words) { return has_part(record.memory_kind, words); };
+  const bool binary = has_part(record.memory_unit, "GiB") || noted("its legend says GiB");
+  RecordedMemory memory{*record.memory * (binary ? GiB : GB)};
+  if (noted("may be active rather than reserved")) return memory;
+  if (kind("nvidia-smi") || record.memory_kind == "unspecified" ||
+      kind("per GPU, counter not stated"))
+    memory.counter = MemoryCounter::device;
+  else if (kind("reserved") && !kind("max_memory_allocated"))
+    memory.counter = MemoryCounter::reserved;
+  return memory;
+}
+
+std::optional<RunRecord> read_run_record(const YamlNode& node, Diagnostics& diagnostics) {
+  return record_values::record_of<RunRecord>(node, read_record, diagnostics);
 }
 
 std::vector<RunRecord> read_run_records(const YamlNode& document, const std::string& name,

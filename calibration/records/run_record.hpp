@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/quantity.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/fused_kernels.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -78,10 +79,29 @@ struct RunRecord {
   [[nodiscard]] bool tells_speed() const;
 };
 
+/// The first number of a record that is outside its limits; empty where none is.
+[[nodiscard]] std::string outside_limits(const RunRecord& record);
+
+/// Which counter a figure of memory is of: of tensors, of what the allocator keeps, or of the
+/// device.
+enum class MemoryCounter { allocated, reserved, device };
+
+struct RecordedMemory {
+  Bytes size;
+  MemoryCounter counter = MemoryCounter::allocated;
+};
+/// Nothing where the record has none.
+[[nodiscard]] std::optional<RecordedMemory> recorded_memory(const RunRecord& record);
+
 /// Whether no rank exchanges tokens with others, as far as a source that does not state ranks of
 /// experts tells: one GPU, or fine-tuning over replicas alone, as trainers of Hugging Face models
 /// do.
 [[nodiscard]] bool holds_all_experts(const RunRecord& record);
+
+/// Reads a record. One that is no map or lacks an id, and keys that no record has, become
+/// diagnostics at their place.
+[[nodiscard]] std::optional<RunRecord> read_run_record(const YamlNode& node,
+                                                       Diagnostics& diagnostics);
 
 /// Reads all records of a file in the format of calibration/measured/runs.yaml. Records that are no
 /// maps or lack an id become diagnostics under `name`.

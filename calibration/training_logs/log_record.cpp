@@ -158,21 +158,18 @@ nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming) {
   return record;
 }
 
-std::string record_file_text(const nlohmann::ordered_json& record) {
+std::string log_record_text(const TrainingLog& log, LogNaming naming) {
   std::string text =
       "# A run as its log gives it. What the log does not state is null: fill it in (the GPU, the "
       "network,\n# the model's name), and `foretrain validate --runs` compares a forecast with "
       "it.\nschema: 1\nruns:\n";
+  const nlohmann::ordered_json record = log_record(log, naming);
   bool first = true;
   for (const auto& [key, value] : record.items()) {
     text += fmt::format("{}{}: {}\n", first ? "- " : "  ", key, value.dump());
     first = false;
   }
   return text;
-}
-
-std::string log_record_text(const TrainingLog& log, LogNaming naming) {
-  return record_file_text(log_record(log, naming));
 }
 
 }  // namespace foretrain

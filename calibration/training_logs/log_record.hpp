@@ -22,10 +22,7 @@ enum class LogNaming {
 /// is null.
 [[nodiscard]] nlohmann::ordered_json log_record(const TrainingLog& log, LogNaming naming);
 
-/// A file of that format with a record.
-[[nodiscard]] std::string record_file_text(const nlohmann::ordered_json& record);
-
-/// The same of a log's.
+/// A file of that format with it.
 [[nodiscard]] std::string log_record_text(const TrainingLog& log, LogNaming naming);
 
 }  // namespace foretrain

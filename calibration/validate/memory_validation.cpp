@@ -25,20 +25,17 @@ namespace {
 /// Reserved memory above this share of the device says that the card was full, not what was needed.
 constexpr double full_card = 0.85;
 
-double unit_of(const RunRecord& record) {
-  const bool binary =
-      has_part(record.memory_unit, "GiB") || has_part(record.notes, "its legend says GiB");
-  return binary ? GiB.value() : GB.value();
-}
-
-/// Which counter the source read.
-std::string quantity_of(const RunRecord& record) {
-  const std::string& kind = record.memory_kind;
-  if (has_part(record.notes, "may be active rather than reserved")) return "mem_max";
-  if (has_part(kind, "nvidia-smi") || kind == "unspecified") return "mem_device";
-  if (has_part(kind, "per GPU, counter not stated")) return "mem_device";
-  if (has_part(kind, "reserved") && !has_part(kind, "max_memory_allocated")) return "mem_reserved";
-  return "mem_max";
+/// What the counter that the source read is called.
+std::string quantity_of(MemoryCounter counter) {
+  switch (counter) {
+    case MemoryCounter::allocated:
+      return "mem_max";
+    case MemoryCounter::reserved:
+      return "mem_reserved";
+    case MemoryCounter::device:
+      return "mem_device";
+  }
+  return {};
 }
 
 RecordCheck start(const RunRecord& record, std::string quantity) {
@@ -58,7 +55,7 @@ double heaviest(const MemoryForecast& forecast, Bytes StageMemory::*field) {
 /// Why a memory figure says nothing about need, although the run can be expressed.
 std::string unusable(const RunRecord& record, const std::string& quantity, double usable) {
   if (has_part(record.notes, "bug:")) return "the run had a bug: " + record.notes;
-  if (quantity == "mem_reserved" && *record.memory * unit_of(record) > full_card * usable)
+  if (quantity == "mem_reserved" && recorded_memory(record)->size.value() > full_card * usable)
     return "the card was full: the allocator's cache hides what was needed";
   return "";
 }
@@ -95,8 +92,9 @@ double counted(const MemoryForecast& forecast, const std::string& quantity) {
 
 RecordCheck check_figure(const RunRecord& record, const RunJob& mapped,
                          const std::optional<MemoryForecast>& forecast) {
-  RecordCheck check = start(record, quantity_of(record));
-  check.measured = *record.memory * unit_of(record);
+  const RecordedMemory measured = *recorded_memory(record);
+  RecordCheck check = start(record, quantity_of(measured.counter));
+  check.measured = measured.size.value();
   check.remarks = mapped.assumptions;
   if (!forecast) {
     skip(check, mapped.why);

@@ -221,6 +221,8 @@ struct Network {
   int nic_ports = 1;  ///< of a NIC, each with an equal part of its rate and a leaf of its own
   PortPlanes planes = PortPlanes::separate;  ///< of these ports
   int connected = 0;         ///< hosts it joins, other jobs' included; 0: those of the job
+  int nics_per_host = 0;     ///< stated in place of the host's; 0: as many as the host has
+  BytesPerSecond nic_rate;   ///< stated in place of the preset's; 0: as the preset
   DragonflyShape dragonfly;  ///< kind dragonfly only
   TorusShape torus;          ///< kind torus only
   std::shared_ptr<const IrregularShape> irregular;  ///< kind irregular only

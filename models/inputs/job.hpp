@@ -375,6 +375,17 @@ struct BudgetLine {
   std::string min_text{};
 };
 
+/// What was measured of a run with these very settings; zero: it was not.
+struct RunMeasurements {
+  Seconds step;               ///< mean or median
+  double tokens_per_s = 0.0;  ///< of all GPUs
+  Bytes allocated;            ///< most of any GPU, in tensors
+  Bytes reserved;             ///< the same with what the allocator keeps
+  Bytes device;               ///< the same with what no allocator counts
+
+  friend bool operator==(const RunMeasurements&, const RunMeasurements&) = default;
+};
+
 /// A fully resolved question: everything that an evaluator may look at, and nothing else.
 struct Job {
   std::string name;
@@ -388,6 +399,7 @@ struct Job {
   Operations operations;
   Simulation simulation;
   std::vector<BudgetLine> budget;
+  RunMeasurements measured;  ///< reports show it beside the forecast; no forecast reads it
   DeviceProfile device_profile;
   StackProfile stack;
   SiteProfile site;

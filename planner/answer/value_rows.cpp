@@ -41,6 +41,11 @@ void add_empty_lists(const ValueRows& rows, const void* object, std::string_view
   }
 }
 
+bool says_nothing(const Value& value) {
+  const auto* const list = std::get_if<std::vector<Value>>(&value);
+  return !value.known() || (list != nullptr && list->empty());
+}
+
 void add_row(const ValueRows& rows, const ValueRow& row, const void* object, Value& tree) {
   if (const ValueGroup* group = rows.group_of(row.path);
       group != nullptr && !group->known(object)) {
@@ -50,7 +55,7 @@ void add_row(const ValueRows& rows, const ValueRow& row, const void* object, Val
   const std::size_t elements = rows.elements(row, object);
   for (std::size_t i = 0; i < elements; ++i) {
     Value value = row.get(object, i);
-    if (!row.left_out || value.known()) value_at(tree, row.path, i) = std::move(value);
+    if (!row.left_out || !says_nothing(value)) value_at(tree, row.path, i) = std::move(value);
   }
 }
 

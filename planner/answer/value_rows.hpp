@@ -53,7 +53,7 @@ struct ValueRow {
   std::string inputs{};
   ConstantLayers constants{};
   bool more_is_better = false;
-  bool left_out = false;   ///< of the JSON where it is unknown, instead of null
+  bool left_out = false;   ///< of the JSON where it is unknown or an empty list
   bool in_tables = false;  ///< that people read, else for programs alone
   bool leads = false;  ///< among the numbers that comparisons and sweeps show unless told otherwise
   bool ranks = false;  ///< the one number by which forecasts of a kind are compared
@@ -199,7 +199,7 @@ class ValueTable {
     rows_.rows.back().measure = measure;
     return *this;
   }
-  /// The row before is not in the JSON where it is unknown.
+  /// The row before is not in the JSON where it is unknown, or a list with nothing in it.
   ValueTable& left_out() {
     rows_.rows.back().left_out = true;
     return *this;

@@ -7,6 +7,7 @@
 
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/own_runs/scenario_file.hpp"
 #include "planner/text/usage_error.hpp"
 #include "scenarios/catalog/catalog_files.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -26,6 +27,12 @@ void tell_profiles(const std::string& folder) {
     throw UsageError("--profiles " + in_quotes(folder) +
                      " holds no profile: device/NAME.yaml, stack/NAME.yaml or site/NAME.yaml");
   write_diagnostic("profiles " + folder + " before the shipped ones: " + joined(names));
+}
+
+/// The scenario, after telling what was assumed of a measured run.
+Scenario told(LoadedScenario loaded) {
+  for (const std::string& sentence : loaded.assumed) write_diagnostic("assumed  " + sentence);
+  return std::move(loaded.scenario);
 }
 
 }  // namespace
@@ -84,7 +91,8 @@ void add_threads_option(CommandRow& command, int& threads) {
 }
 
 void add_scenario_argument(CommandRow& command, ScenarioOptions& options) {
-  command.option("scenario", options.file, "SCENARIO", "Scenario file, or - for standard input",
+  command.option("scenario", options.file, "SCENARIO",
+                 "Scenario file, FILE#ID for a measured run, or - for standard input",
                  {.required = true});
 }
 
@@ -101,10 +109,12 @@ LoadOptions load_options(const ScenarioOptions& options) {
 Scenario read_scenario(const ScenarioOptions& options, Purpose purpose) {
   LoadOptions wanted = load_options(options);
   wanted.purpose = purpose;
-  if (options.file == "-")
-    return load_scenario_text(read_standard_input(), "<stdin>", std::filesystem::current_path(),
-                              wanted);
-  return load_scenario(options.file, wanted);
+  return options.file == "-" ? read_scenario_text(read_standard_input(), wanted)
+                             : told(load_scenario_or_record(options.file, wanted));
+}
+
+Scenario read_scenario_text(const std::string& text, const LoadOptions& options) {
+  return told(load_text_or_record(text, "<stdin>", std::filesystem::current_path(), options));
 }
 
 int deliver(const std::string& text, const std::string& out, FileUse use) {

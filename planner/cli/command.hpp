@@ -49,9 +49,12 @@ void add_scenario_argument(CommandRow& command, ScenarioOptions& options);
 /// positional.
 void add_scenario_options(CommandRow& command, ScenarioOptions& options);
 [[nodiscard]] LoadOptions load_options(const ScenarioOptions& options);
+/// The file, or a measured run in its place, of which what is assumed goes to standard error.
 /// @throws ScenarioError, also of a scenario that lacks the section of `purpose`; UsageError
 [[nodiscard]] Scenario read_scenario(const ScenarioOptions& options,
                                      Purpose purpose = Purpose::training);
+/// The same of what standard input holds.
+[[nodiscard]] Scenario read_scenario_text(const std::string& text, const LoadOptions& options);
 
 /// Writes to standard output, or to `out` when it is not empty.
 /// @return exit_ok or exit_closed_pipe

@@ -93,7 +93,7 @@ void add_source_options(CommandRow& command, SourceOptions& source) {
   source.command = command.name;
   source.given = command.given;
   command.option("scenario", source.scenario.file, "SCENARIO",
-                 "Scenario file, or - for standard input");
+                 "Scenario file, FILE#ID for a measured run, or - for standard input");
   command.option("--megatron", source.megatron, "ARGS|FILE",
                  "Megatron-LM arguments, or a file that holds them, in place of a scenario");
   command.option("--hf", source.hf, "FILE", "Hugging Face config.json in place of a scenario");
@@ -166,8 +166,7 @@ std::vector<Scenario> read_sides(const std::vector<std::string>& files,
     if (!standard_input) standard_input = read_standard_input();
     LoadOptions wanted = load_options(side);
     wanted.purpose = Purpose::any;
-    scenarios.push_back(
-        load_scenario_text(*standard_input, "<stdin>", std::filesystem::current_path(), wanted));
+    scenarios.push_back(read_scenario_text(*standard_input, wanted));
   }
   return scenarios;
 }

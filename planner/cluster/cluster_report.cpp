@@ -8,6 +8,7 @@
 
 #include "planner/cluster/internal/cluster_reading.hpp"
 #include "planner/forecast/report.hpp"
+#include "planner/own_runs/scenario_file.hpp"
 #include "planner/text/format.hpp"
 #include "scenarios/yaml/confinement.hpp"
 
@@ -99,7 +100,9 @@ std::optional<RunOnHosts> forecast_on(const ClusterReading& reading, const std::
   options.overrides.clear();
   if (hosts) options.overrides.push_back(fmt::format("cluster.hosts={}", *hosts));
   const Scenario scenario =
-      load_scenario((reading.folder / reading.values.text(key)).lexically_normal(), options);
+      load_scenario_or_record(
+          (reading.folder / reading.values.text(key)).lexically_normal().string(), options)
+          .scenario;
   const Cluster& cluster = scenario.job.cluster;
   const bool first = jobs.moldable.empty() || hosts == jobs.moldable.front().hosts;
   if (first && !reading.file.host.name.empty() && cluster.host.name != reading.file.host.name)

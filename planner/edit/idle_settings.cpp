@@ -24,7 +24,8 @@ namespace foretrain {
 namespace {
 
 /// What says who asks and for what, and is no input of the forecast.
-constexpr std::array about{"schema", "name", "extends", "budget", "operations.prices_as_of"};
+constexpr std::array about{"schema", "name",     "extends",
+                           "budget", "measured", "operations.prices_as_of"};
 
 bool is_input(std::string_view path) {
   return std::none_of(about.begin(), about.end(), [&](std::string_view name) {

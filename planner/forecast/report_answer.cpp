@@ -11,6 +11,7 @@
 
 #include "models/base/ranges.hpp"
 #include "models/base/require.hpp"
+#include "planner/forecast/measured_run.hpp"
 #include "planner/forecast/report_head.hpp"
 #include "planner/forecast/summary.hpp"
 #include "planner/forecast/waterfall.hpp"
@@ -192,6 +193,7 @@ void add_body(const Report& report, bool full, Answer& answer) {
     for (std::size_t i = 1; i < p.reasons.size(); ++i) answer.add(reason_section(p.reasons[i]));
     answer.add(changes_section(report.changes));
   }
+  answer.add(measured_section(report));
   if (p.memory)
     answer.add(memory_section(*p.memory, StageOrder::pipeline, full ? 16 : stages_on_a_screen));
   if (p.memory && full && !p.memory->stages.empty()) {

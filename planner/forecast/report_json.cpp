@@ -11,6 +11,7 @@
 
 #include "planner/answer/json_of.hpp"
 #include "planner/answer/value_csv.hpp"
+#include "planner/forecast/measured_run.hpp"
 #include "scenarios/sections/scenario_fields.hpp"
 
 namespace foretrain {
@@ -180,6 +181,15 @@ ValueTable<Forecasted> report_values(const Quantities& table) {
       values.add(
           "scenario", [](const Forecasted& forecast) { return scenario_value(*forecast.scenario); },
           "Every value that the forecast was made from, by its key.");
+    if (word == "step")
+      values
+          .add(
+              "measured",
+              [](const Forecasted& forecast) {
+                return measured_lines(forecast.scenario->job, forecast.prediction);
+              },
+              measured_line_values(), "What the scenario says was measured, beside the forecast.")
+          .left_out();
   }
   return values;
 }

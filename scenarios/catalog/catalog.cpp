@@ -182,7 +182,10 @@ std::optional<Host> load_host(const CatalogRequest& request, CatalogContext& con
 std::optional<Network> load_network(const NetworkRequest& request, const CatalogRequest& preset,
                                     const Host& host, CatalogContext& context) {
   const auto fabric = load(CatalogKind::fabrics, preset, preset.path, context, read_fabric);
-  if (!fabric || !nic_keeps_up(host, *fabric, preset, context)) return std::nullopt;
+  const BytesPerSecond stated = request.described.nic_rate;
+  if (!fabric) return std::nullopt;
+  if (stated == BytesPerSecond{} && !nic_keeps_up(host, *fabric, preset, context))
+    return std::nullopt;
   Cluster cluster;
   cluster.host = host;
   cluster.hosts = request.hosts;
@@ -191,6 +194,7 @@ std::optional<Network> load_network(const NetworkRequest& request, const Catalog
   network.preset = fabric->name;
   network.title = fabric->title;
   network.nic_link = fabric->link;
+  if (stated > BytesPerSecond{}) network.nic_link.bandwidth = stated;
   network.transport = fabric->transport;
   network.step_latency = fabric->step_latency;
   network.protocols = fabric->protocols;

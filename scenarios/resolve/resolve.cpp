@@ -235,6 +235,10 @@ std::vector<BudgetLine> budget_of(const FieldValues& values) {
   return budget_keys().read(values).budget;
 }
 
+RunMeasurements measured_of(const FieldValues& values) {
+  return measured_keys().read(values).measured;
+}
+
 void check_samples(const FieldValues& values, Diagnostics& diagnostics) {
   const bool mean = values.has("training.samples.mean");
   const bool listed = values.has("training.samples.lengths");

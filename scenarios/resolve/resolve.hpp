@@ -14,6 +14,7 @@ namespace foretrain {
 [[nodiscard]] MemoryOptions memory_of(const FieldValues& values);
 [[nodiscard]] Communication communication_of(const FieldValues& values);
 [[nodiscard]] std::vector<BudgetLine> budget_of(const FieldValues& values);
+[[nodiscard]] RunMeasurements measured_of(const FieldValues& values);
 
 /// Checks that span several keys of one file: keys that another key leaves without effect,
 /// interleaving without chunks, empty budget lines.

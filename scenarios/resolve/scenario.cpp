@@ -108,6 +108,7 @@ void resolve_cluster(const FieldValues& values, Job& job, CatalogContext& contex
   if (!preset) return;
   NetworkRequest request{network_of(values), std::nullopt, std::max(1, job.cluster.hosts),
                          [&](std::string_view path) { return values.where(path); }};
+  if (const int nics = request.described.nics_per_host; nics > 0) job.cluster.host.nics = nics;
   if (values.has("cluster.fabric.switch_radix"))
     request.switch_radix = values.integer("cluster.fabric.switch_radix");
   if (auto network = load_network(request, *preset, job.cluster.host, context))
@@ -146,6 +147,7 @@ void resolve_own_keys(const FieldValues& values, Job& job, Diagnostics& diagnost
   job.communication = communication_of(values);
   job.operations = operations_of(values);
   job.budget = budget_of(values);
+  job.measured = measured_of(values);
   job.simulation = simulation_of(values);
   check_across_keys(values, diagnostics);
   check_machine_keys(values, diagnostics);

@@ -20,8 +20,8 @@ namespace foretrain {
 namespace {
 
 /// Sections that resolve_own_keys() reads anew for every member. All others ask the catalogs.
-constexpr std::array<std::string_view, 7> own_sections = {
-    "name", "training", "parallel", "memory", "communication", "operations", "budget"};
+constexpr std::array<std::string_view, 8> own_sections = {
+    "name", "training", "parallel", "memory", "communication", "operations", "budget", "measured"};
 
 /// Machines are some 50 kB each; beyond this many, they are made again.
 constexpr std::size_t most_machines = 256;

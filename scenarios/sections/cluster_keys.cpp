@@ -189,6 +189,19 @@ KeyRows fabric_keys() {
                             "a flow arrives on.",
                     .example = "separate"},
                    &Cluster::network, &Network::planes),
+      bind({.path = "cluster.fabric.nics_per_host",
+            .help = "NICs of each host that the job uses, where they are not those of the catalog; "
+                    "of a part of a host, of that part.",
+            .example = "4",
+            .min = 1,
+            .max = 1024},
+           &Cluster::network, &Network::nics_per_host),
+      bind({.path = "cluster.fabric.nic_rate",
+            .help = "Rate of one NIC, per direction, where it is not that of the preset.",
+            .example = "200 Gbit/s",
+            .min = 0,
+            .above_min = true},
+           &Cluster::network, &Network::nic_rate),
       bind({.path = "cluster.fabric.hosts",
             .help =
                 "Hosts that the network connects, those of other jobs included; left out, those of "

@@ -50,6 +50,12 @@ KeyRows split_keys() {
                     .help = "Order of forward and backward passes on a stage.",
                     .example = "1f1b"},
                    &Parallel::schedule),
+      with_default({.path = "parallel.vocabulary",
+                    .help = "Stages that hold embedding and output layer: both ends of the "
+                            "pipeline, or all, with one or two synchronisations per micro-batch "
+                            "(split, split-two-syncs), or as tensor ranks (interlaced).",
+                    .example = "split"},
+                   &Parallel::vocabulary),
       bind(degree("parallel.microbatch_group",
                   "With schedule: interleaved, micro-batches that a chunk takes in a row; "
                   "left out, as many as stages.",

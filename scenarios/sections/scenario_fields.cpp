@@ -81,8 +81,8 @@ std::vector<Field> all_fields() {
       {&cluster_keys(), &training_keys(), &fine_tuning_keys(), &parallel_keys(), &memory_keys()},
       all);
   for (Field& field : profile_fields()) all.push_back(std::move(field));
-  add_sections({&communication_keys(), &operations_keys(), &budget_keys(), &simulation_keys(),
-                &serving_keys(), &post_training_keys()},
+  add_sections({&communication_keys(), &operations_keys(), &budget_keys(), &measured_keys(),
+                &simulation_keys(), &serving_keys(), &post_training_keys()},
                all);
   return all;
 }

@@ -39,8 +39,6 @@ std::vector<std::string> what_scenarios_cannot_say(const Job& job) {
   if (job.parallel.order != data_in_stage && job.parallel.order != stages_in_replica)
     parts.emplace_back("a rank order other than " + rank_order_text(data_in_stage) + " and " +
                        rank_order_text(stages_in_replica));
-  if (job.parallel.vocabulary != VocabularyKind::ends)
-    parts.emplace_back("a vocabulary that is split over the pipeline");
   return parts;
 }
 
@@ -55,7 +53,8 @@ std::string scenario_text(const WrittenScenario& draft) {
           parallel_keys().text(job.parallel) + memory_keys().text(job.memory);
   if (job.stack.name != "megatron-core") text += "stack: " + job.stack.name + "\n";
   if (!job.site.name.empty() && job.site.name != "default") text += "site: " + job.site.name + "\n";
-  text += communication_keys().text(job);
+  if (job.software_year) text += fmt::format("software_year: {}\n", *job.software_year);
+  text += communication_keys().text(job) + measured_keys().text(job);
   if (draft.serving) {
     const std::string serving = serving_keys().text(*draft.serving);
     text += serving.empty() ? "serving: {engine: " + draft.serving->engine + "}\n" : serving;

@@ -48,6 +48,7 @@ namespace foretrain {
 
 /// A list, one line per limit.
 [[nodiscard]] const BoundTable<Job>& budget_keys();
+[[nodiscard]] const BoundTable<Job>& measured_keys();
 
 /// A scenario has it in place of `training`, or beside it.
 [[nodiscard]] const BoundTable<ServingPlan>& serving_keys();

@@ -141,7 +141,8 @@ TEST_CASE("a run says that it fitted unless its source leaves open what memory t
   CHECK(why("mosaic-087-13b-s8192-8xA100").empty());
   CHECK(why("nemo2502-gpt3-175b-512") == "what is recomputed is not stated, and decides");
   CHECK(why("nanotron-1.34B-1n").empty());  // it fits whatever it recomputes
-  CHECK(why("launcher2405-mixtral-8x7b") == "the expert-parallel degree is not stated");
+  CHECK(why("launcher2405-mixtral-8x7b") ==
+        "the expert-parallel degree is not stated: parallel.ep");
   CHECK(why("mbridge-26.06-llama370b-lora-8").empty());
 }
 

@@ -195,7 +195,7 @@ TEST_CASE("records: windows of attention are read, one that is not stated is ref
           "[calibration][record]") {
   RunRecord record = llama70b();
   record.sliding_window = true;
-  CHECK(checked(record).why == "the window of its attention is not stated");
+  CHECK(checked(record).why == "the window of its attention is not stated: model.swa.window");
   const double whole = checked(llama70b()).predicted;
   record.window = 128;
   record.full_every = 2;

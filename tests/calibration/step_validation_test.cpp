@@ -172,15 +172,16 @@ TEST_CASE("step times: the reasons for skipping", "[calibration][step]") {
   };
   CHECK_FALSE(changed([](RunRecord& r) { r.task = "lora"; }).empty());  // beside what is not stated
   CHECK(changed([](RunRecord& r) { r.global_batch.reset(); }) == "the global batch is not stated");
-  CHECK(changed([](RunRecord& r) { r.micro_batch.reset(); }) == "the micro-batch is not stated");
+  CHECK(changed([](RunRecord& r) { r.micro_batch.reset(); }) ==
+        "the micro-batch is not stated: micro_batch");
   CHECK(changed([](RunRecord& r) { r.gpus = 64; }) ==
         "the layout multiplies to 32 GPUs, the run had 64");
   CHECK(changed([](RunRecord& r) { r.flops_convention = "x"; }) ==
         "how the source counts FLOPs is not known: x");
   CHECK(changed([](RunRecord& r) { r.moe = RunMoe{}; }) ==
-        "the expert-parallel degree is not stated");
+        "the expert-parallel degree is not stated: parallel.ep");
   CHECK(changed([](RunRecord& r) { r.sliding_window = true; }) ==
-        "the window of its attention is not stated");
+        "the window of its attention is not stated: model.swa.window");
   CHECK(changed([](RunRecord& r) { r.iteration_s = 0.0; }) ==
         "the measured speed is not a positive number");
   CHECK(changed([](RunRecord& r) { r.tokens_per_s = std::nan(""); }) ==

@@ -117,7 +117,7 @@ def belongs(key, work):
         return section not in ("serving", "post_training")
     if work == "serving":
         return section in ("serving", "cluster", "model", "operations")
-    return section not in ("budget",)
+    return section not in ("budget", "measured")
 
 
 def draw_case(seed, files, keys):

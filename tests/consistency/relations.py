@@ -352,7 +352,7 @@ def a_key_of_the_file_moves_a_number_or_is_named(program, case):
             yield f"{key.path} of the file changes nothing, and nothing says so"
 
 
-NO_INPUT = ("budget", "operations.prices_as_of")
+NO_INPUT = ("budget", "measured", "operations.prices_as_of")
 
 
 def _moves(program, case, key, before, draw):

@@ -249,6 +249,19 @@ TEST_CASE("a preset faster than the host's NICs is refused", "[scenarios][catalo
         "carries 200 Gbit/s (ib-hdr); choose a slower preset, or a host with such NICs\n");
 }
 
+TEST_CASE("a stated rate of NICs stands in place of the preset's", "[scenarios][catalog]") {
+  Books books;
+  const auto host = load_host(ask("dgx-a100", "cluster.host"), books.context);
+  REQUIRE(host.has_value());
+  Network stated;
+  stated.nic_rate = 200.0 * Gbps;
+  const auto network = load_network({stated, std::nullopt, 16, at_preset},
+                                    ask("roce-400", "cluster.fabric.preset"), *host, books.context);
+  REQUIRE(network.has_value());
+  CHECK(network->nic_link.bandwidth == 200.0 * Gbps);
+  CHECK(network->preset == "roce-400");
+}
+
 TEST_CASE("a user's catalog comes first and may add entries", "[scenarios][catalog]") {
   const test::TemporaryFolder extra;
   extra.write("models/tiny.yaml", tiny_model);

@@ -44,6 +44,7 @@ TEST_CASE("parallel: what is written is read back, every key of it", "[scenarios
   plan.pipeline = 4;
   plan.virtual_stages = 3;
   plan.schedule = ScheduleKind::interleaved;
+  plan.vocabulary = VocabularyKind::split_two_syncs;
   plan.microbatch_group = 6;
   plan.expert = 5;
   plan.expert_tensor = 7;
@@ -213,6 +214,15 @@ TEST_CASE("budget: what is written is read back", "[scenarios][fields]") {
   CHECK(read_back(budget_keys(), text) == text);
 }
 
+TEST_CASE("measured: what is written is read back, every key of it", "[scenarios][fields]") {
+  Job job;
+  CHECK(measured_keys().text(job).empty());
+  job.measured = {Seconds{7.1}, 58e3, Bytes{60e9}, Bytes{70e9}, Bytes{75e9}};
+  const std::string text = measured_keys().text(job);
+  check_says_all(measured_keys(), text, "");
+  CHECK(read_back(measured_keys(), text) == text);
+}
+
 TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios][fields]") {
   Cluster cluster;
   cluster.host.name = "dgx-h100";
@@ -226,6 +236,8 @@ TEST_CASE("cluster: what is written is read back, every key of it", "[scenarios]
   network.spine_oversubscription = 1.5;
   network.connected = 40;
   network.nic_ports = 2;
+  network.nics_per_host = 4;
+  network.nic_rate = BytesPerSecond{25e9};
   network.planes = PortPlanes::joined;
   network.dragonfly = {9, 8, 4, 2, true};
   network.torus = {{8, 4}, BytesPerSecond{50e9}};

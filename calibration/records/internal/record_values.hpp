@@ -47,8 +47,18 @@ template <class Number>
   return std::nullopt;
 }
 
-/// The list under `runs`, each made a record by `read`; one without an id, and a key that no record
-/// has, is a diagnostic.
+/// A record, made by `read`; one without an id, and a key that no record has, is a diagnostic.
+template <class Record, class Read>
+[[nodiscard]] std::optional<Record> record_of(const YamlNode& node, Read read,
+                                              Diagnostics& diagnostics) {
+  check_record_keys(node, diagnostics);
+  Record record = read(node);
+  if (!record.id.empty()) return record;
+  diagnostics.add(node.mark, "runs", "a run without an id");
+  return std::nullopt;
+}
+
+/// The list under `runs`.
 template <class Record, class Read>
 [[nodiscard]] std::vector<Record> records_of(const YamlNode& document, const std::string& name,
                                              Read read, Diagnostics& diagnostics) {
@@ -58,15 +68,9 @@ template <class Record, class Read>
     diagnostics.add(Diagnostic{name, 0, 0, "runs", "a list of measured runs is missing"});
     return records;
   }
-  for (const YamlNode& node : runs->items) {
-    check_record_keys(node, diagnostics);
-    Record record = read(node);
-    if (record.id.empty()) {
-      diagnostics.add(node.mark, "runs", "a run without an id");
-      continue;
-    }
-    records.push_back(std::move(record));
-  }
+  for (const YamlNode& node : runs->items)
+    if (auto record = record_of<Record>(node, read, diagnostics))
+      records.push_back(std::move(*record));
   return records;
 }
 

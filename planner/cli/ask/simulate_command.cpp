@@ -238,6 +238,7 @@ CommandRow simulate_command() {
            "foretrain simulate run.yaml --gantt             the step as a chart",
            "foretrain simulate run.yaml --gantt step.svg --trace step.json.gz",
            "foretrain simulate run.yaml --power power.csv   watts of GPU, host, rack and site",
+           "foretrain simulate runs.yaml#my-run             a measured run, beside its forecast",
            "foretrain simulate --megatron pretrain_gpt.sh --gpus 64",
            "foretrain simulate --hf config.json --set parallel.tensor=4"},
       .exits = {{exit_infeasible}, {exit_budget}, {exit_uncalibrated}}};

@@ -14,6 +14,7 @@
 #include "planner/cli/files/framework_imports.hpp"
 #include "planner/cli/output_file.hpp"
 #include "planner/cli/terminal.hpp"
+#include "planner/own_runs/scenario_file.hpp"
 #include "planner/own_runs/training_log_report.hpp"
 #include "planner/text/format.hpp"
 #include "planner/text/quoting.hpp"
@@ -82,11 +83,34 @@ CommandRow huggingface_import() {
   return command;
 }
 
+struct RecordOptions {
+  std::string file;
+  std::string out;
+  OwnFolders folders;
+};
+
+int import_run(const RecordOptions& options) {
+  const ImportedRecord record = import_record_file(options.file, own_roots(options.folders));
+  for (const std::string& sentence : record.assumed) write_diagnostic("assumed  " + sentence);
+  return deliver(record.text, options.out, FileUse::to_edit);
+}
+
+CommandRow record_import() {
+  const auto options = std::make_shared<RecordOptions>();
+  CommandRow command{"record", "A measured run (validate --runs) into a scenario"};
+  command.option("record", options->file, "FILE",
+                 "File of measured runs; FILE#ID names one of several", {.required = true});
+  add_folder_options(command, options->folders);
+  add_edited_output(command, options->out);
+  command.run = [options] { return import_run(*options); };
+  return command;
+}
+
 }  // namespace
 
 CommandRow import_command() {
   CommandRow command{"import", "Turn another tool's file into one of ours"};
-  command.commands = {huggingface_import()};
+  command.commands = {huggingface_import(), record_import()};
   for (CommandRow& part : topology_imports()) command.commands.push_back(std::move(part));
   for (CommandRow& part : framework_imports()) command.commands.push_back(std::move(part));
   command.commands.push_back(training_log_import());
@@ -95,6 +119,7 @@ CommandRow import_command() {
       .examples = {"foretrain import hf config.json --name my-model --out my-model.yaml",
                    "foretrain import megatron pretrain_gpt.sh --out run.yaml",
                    "foretrain import log train.log --out mine.yaml",
+                   "foretrain import record mine.yaml#run-7 --out run.yaml",
                    "foretrain fit run.yaml --set model=./config.json   (without importing it)"},
       .exits = {{exit_ok, "imported"}}};
   return command;

@@ -11,6 +11,7 @@
 #include "planner/text/json.hpp"
 #include "tests/json_schema.hpp"
 #include "tests/planner/fixtures.hpp"
+#include "tests/planner/small_run.hpp"
 
 using namespace foretrain;
 
@@ -217,4 +218,21 @@ TEST_CASE("paths lead to values", "[planner][json]") {
   CHECK(find_path(j, "memory.stages.x") == nullptr);
   CHECK(find_path(j, "memory.peak_bytes.more") == nullptr);
   CHECK(find_path(j, "nothing") == nullptr);
+}
+
+TEST_CASE("JSON holds what was measured beside the forecast", "[planner][json]") {
+  const auto json_with = [](const std::vector<std::string>& settings) {
+    return Json::parse(report_json(evaluate(fixtures::small_scenario(settings))));
+  };
+  CHECK_FALSE(json_with({}).contains("measured"));
+  const Json j = json_with({"measured.step_time=4 s", "measured.memory_reserved=60 GiB"});
+  REQUIRE(j["measured"].size() == 2);
+  const Json& step = j["measured"][0];
+  CHECK(step["key"] == "step_time");
+  CHECK(step["measured"] == 4.0);
+  CHECK(step["forecast"] == j["step"]["time_s"]);
+  CHECK(step["difference"].get<double>() == Approx(j["step"]["time_s"].get<double>() / 4.0 - 1.0));
+  CHECK(j["measured"][1]["key"] == "memory_reserved");
+  // No forecast reads it.
+  CHECK(j["step"] == json_with({})["step"]);
 }
