@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -252,8 +253,25 @@ class SwiftMegatronReader {
                                        " names no layer that is modelled: "
                                        "all-linear, linear_qkv, linear_proj, "
                                        "linear_fc1, linear_fc2");
+    read_trained();
     if (!rank) assume("adapters of rank 8, ms-swift's default");
     if (!dropout) assume("dropout 0.05 before the adapters, ms-swift's default");
+  }
+
+  /// Modules that are trained beside adapters.
+  void read_trained() {
+    std::string modules = in_.text({"modules_to_save"});
+    EnumSet<ModelPart> parts;
+    std::ranges::replace(modules, ',', ' ');
+    for (std::istringstream words(modules); words >> modules;)
+      if (modules == "word_embeddings" || modules == "all-embedding")
+        parts.add(ModelPart::embedding);
+      else if (modules == "output_layer")
+        parts.add(ModelPart::output);
+      else
+        in_.refuse("modules_to_save",
+                   in_quotes(modules) + " is not modelled: word_embeddings, output_layer");
+    if (parts.any()) fine_.trained = parts;
   }
 
   void read_objective() {

@@ -238,10 +238,14 @@ std::optional<Precision> TuningReader::stated_precision() {
     if (text == "fp16" || text == "float16") return Precision::fp16;
     return std::nullopt;
   };
+  const bool axolotl = framework_ == TuningFramework::axolotl;
   const bool automatic = in_.text({"bf16"}) == "auto";
-  const bool brain = on({"bf16"}) || on({"pure_bf16"});
+  const bool alias = axolotl && on({"bfloat16"});
+  const bool brain = on({"bf16"}) || on({"pure_bf16"}) || alias;
   const bool half = on({"fp16"});
   const bool off = in_.text({"bf16"}) == "false" && in_.text({"fp16"}, "false") == "false";
+  // Axolotl's for weights in fp16 without a second copy: bf16, whose default is auto, goes before.
+  const bool whole = axolotl && in_.truth({"float16"}, false);
   const std::string mixed = in_.text({"mixed_precision"});
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
   if (brain && half && !automatic) refuse({"fp16"}, "stands beside bf16; one of them is wrong");
@@ -254,6 +258,7 @@ std::optional<Precision> TuningReader::stated_precision() {
                fmt::format("is {}, and {} asks for {}; give both one format", mixed,
                            place_of({half ? "fp16" : "bf16"}), name_of(*flag)));
   if (flag || other) return flag ? flag : other;
+  if (whole && off) return Precision::fp16;
   if (const auto held = format(loaded); held && !off) return held;
   return off || loaded == "float32" ? std::optional(Precision::fp32) : std::nullopt;
 }
@@ -330,7 +335,8 @@ void TuningReader::read_master_weights() {
   const bool adapters = job_.fine_tuning.adapter != AdapterKind::none;
   if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
   const bool mixed = in_.text({"bf16"}) == "true" || in_.text({"fp16"}) == "true" ||
-                     in_.text({"bf16"}) == "auto" || in_.text({"mixed_precision"}, "no") != "no";
+                     in_.text({"bf16"}) == "auto" || in_.text({"bfloat16"}) == "true" ||
+                     in_.text({"mixed_precision"}, "no") != "no";
   // Axolotl and ms-swift train in mixed precision where nothing says otherwise.
   const bool unsaid = keys_.usual_half && in_.text({"bf16"}).empty() && in_.text({"fp16"}).empty();
   if (fsdp_ && (mixed || unsaid)) return;  // accelerate casts what FSDP shards to fp32

@@ -174,6 +174,8 @@ int TuningReader::read_context() {
   return std::max({ring, gather, swap});
 }
 
+bool TuningReader::splits_sequences() const { return job_.parallel.context > 1; }
+
 void TuningReader::read_layout(const Host& host) {
   LaunchSize size;
   size.gpus = in_.integer({"num_processes", "ray_num_workers"}, 1, 1'000'000);
