@@ -317,6 +317,8 @@ bool TuningReader::loads_narrow() {
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
   if (loaded == "float32" || loaded == "fp32") return false;
   if (!loaded.empty() && loaded != "auto") return true;
+  // Unsloth makes fp32 of what it trains in fp16.
+  if (runs_unsloth() && job_.training.precision == Precision::fp16) return false;
   // Axolotl and ms-swift load the format that they train in. LLaMA-Factory does, too, and then
   // casts what is trained to fp32, but for pure_bf16.
   const bool always =
