@@ -55,6 +55,10 @@ constexpr auto other_models = std::to_array<std::string_view>(
     {"FastVisionModel.from_pretrained", "AutoModelForVision2Seq.from_pretrained",
      "AutoModelForImageTextToText.from_pretrained"});
 
+/// Calls whose arguments are a group of keys: accelerate's, and Python's own.
+constexpr auto group_calls = std::to_array<std::string_view>(
+    {"ParallelismConfig", "TorchContextParallelConfig", "DeepSpeedSequenceParallelConfig", "dict"});
+
 /// Arguments that are objects of the script, or read where they are made.
 constexpr auto object_arguments = std::to_array<std::string_view>({"model",
                                                                    "tokenizer",
@@ -124,7 +128,23 @@ bool loads_tower(const std::string& path) {
                              [&](std::string_view other) { return ends_call(path, other); });
 }
 
-bool is_read(const std::string& path) { return known_call(path) != nullptr || loads_tower(path); }
+bool is_group(const std::string& path) {
+  return std::ranges::any_of(group_calls,
+                             [&](std::string_view group) { return ends_call(path, group); });
+}
+
+bool is_read(const std::string& path) {
+  return known_call(path) != nullptr || loads_tower(path) || is_group(path);
+}
+
+/// Groups of keys as maps; of another call its name alone, which no key takes for a value.
+YamlNode value_of_argument(YamlNode value) {
+  if (!value.is_map()) return value;
+  for (YamlEntry& entry : value.entries) entry.value = value_of_argument(std::move(entry.value));
+  if (is_group(value.text)) value.text.clear();
+  if (value.text.empty()) return value;
+  return text_node(value.text + "(...)", value.mark);
+}
 
 /// `is_bfloat16_supported()`, `not torch.cuda.is_bf16_supported()`.
 bool asks_device(const YamlNode& value) {
@@ -311,7 +331,7 @@ class ScriptArguments {
       return;
     }
     const std::string key = key_of(entry.key);
-    YamlNode value = entry.value;
+    YamlNode value = value_of_argument(entry.value);
     if (value.is_scalar() && value.text.starts_with("torch.")) value.text.erase(0, 6);
     put(key, std::move(value));
   }

@@ -214,6 +214,24 @@ TEST_CASE("Unsloth's full fine-tuning, 16 bits and halves of the layers", "[scen
   CHECK(saved.trained == EnumSet<ModelPart>{ModelPart::embedding, ModelPart::output});
 }
 
+TEST_CASE("degrees of a script are read, and objects that are not known refused",
+          "[scenarios][import]") {
+  const auto trained = [](const std::string& arguments) {
+    return "import torch\n"
+           "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B', dtype=torch.bfloat16)\n"
+           "ranks = ParallelismConfig(dp_shard_size=2, cp_size=4, cp_handler=\n"
+           "    TorchContextParallelConfig(cp_comm_strategy='alltoall'))\n"
+           "args = SFTConfig(max_length=65536, fsdp='full_shard', " +
+           arguments + ")\ntrainer = SFTTrainer(model=model, args=args)\n";
+  };
+  const Job job = script(trained("parallelism_config=ranks")).scenario.job;
+  CHECK(job.parallel.context == 4);
+  CHECK(job.parallel.data == 2);
+  CHECK(job.communication.context_exchange == ContextExchange::ring);
+  CHECK(has(script_refusal(trained("parallelism_config=ranks_of(4)")), "parallelism_config"));
+  CHECK(has(script_refusal(trained("optim=chosen()")), "'chosen(...)' is not modelled"));
+}
+
 TEST_CASE("what a script decides while it runs is refused by name", "[scenarios][import]") {
   CHECK(has(script_refusal(swapped("args=TrainingArguments(", "args=arguments_of(")),
             "args: is 'arguments_of', which is not read without running the script"));
