@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -15,9 +16,12 @@
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/core_config.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/internal/tuning_examples.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -129,6 +133,7 @@ class SwiftMegatronReader {
     read_precision();
     read_arguments();
     read_sequence();
+    read_epochs();
     read_adapter();
     read_objective();
     in_.harmless_group("swift-megatron");
@@ -231,6 +236,27 @@ class SwiftMegatronReader {
                    "(training.samples)"
                  : "rows are full: the source does not say how long samples are "
                    "(training.samples)");
+  }
+
+  /// Whole batches of a known number of examples, a row each.
+  void read_epochs() {
+    if (found_.arguments.count("train-iters") > 0) return;
+    const bool packs = in_.truth({"packing"}, false);
+    auto examples = tuning::stated_examples(TuningFramework::swift, root_);
+    if (options_.examples)
+      examples = tuning::StatedExamples{static_cast<double>(*options_.examples), "--examples"};
+    if (options_.examples && packs)
+      in_.refuse("packing",
+                 "packs examples into rows, so that their number (--examples) does not decide how "
+                 "long the run is; write training.tokens");
+    const double epochs = in_.number({"num_train_epochs"}).value_or(0.0);
+    const auto batch = parse_number(found_.arguments["global-batch-size"]).value;
+    if (packs || !examples || epochs <= 0.0 || !batch || *batch < 1.0) return;
+    const double steps = std::floor(examples->count * epochs / *batch);
+    if (steps < 1.0) return;
+    put("train-iters", fmt::format("{:.0f}", steps));
+    assume(fmt::format("{:.0f} examples ({}), a row each, {:g} epochs: {:.0f} steps",
+                       examples->count, examples->words, epochs, steps));
   }
 
   void read_adapter() {

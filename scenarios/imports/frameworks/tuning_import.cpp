@@ -190,31 +190,17 @@ void TuningReader::read_batch() {
                fmt::format("is {}, but {} micro-batches of {} on {} replicas are {}", *total, steps,
                            training.micro_batch, job_.parallel.data, training.global_batch));
   training.vocabulary_multiple = 1;
-  if (const auto count = in_.integer(keys_.steps, -1, 2'000'000'000); count && *count > 0)
-    training.tokens = 1.0 * *count * training.global_batch * training.sequence;
-  else
+  const auto count = in_.integer(keys_.steps, -1, 2'000'000'000);
+  if (!count || *count <= 0) {
     read_epochs();
+  } else {
+    training.tokens = 1.0 * *count * training.global_batch * training.sequence;
+    if (options_.examples)
+      assume(
+          fmt::format("{} steps, whatever --examples is: {} says so", *count, said(keys_.steps)));
+  }
   refuse_if_on({"auto_find_batch_size", "split_batches", "accelerator_config.split_batches"},
                "changes the batch while it runs, or splits it; write the batch of a GPU");
-}
-
-/// LLaMA-Factory's examples of a data set, a row each, in epochs of whole batches; of several data
-/// sets, and of packed ones, the number of rows is not known.
-void TuningReader::read_epochs() {
-  if (framework_ != TuningFramework::llamafactory) return;
-  Training& training = job_.training;
-  const YamlNode* const data = node_at(files_.root, "dataset");
-  const bool several = data != nullptr && data->text.find(',') != std::string::npos;
-  const bool packs = in_.truth({"packing"}, false) || in_.truth({"neat_packing"}, false);
-  if (packs || several) return;
-  if (node_at(files_.root, "max_samples") == nullptr) return;
-  const auto examples = in_.integer({"max_samples"}, 1, 2'000'000'000);
-  const double epochs = in_.number({"num_train_epochs"}).value_or(3.0);
-  if (!examples || epochs <= 0.0) return;
-  const double steps = epochs * std::ceil(1.0 * *examples / training.global_batch);
-  training.tokens = std::ceil(steps) * training.global_batch * training.sequence;
-  assume(fmt::format("{} examples, as many as max_samples allows, a row each, {:g} epochs",
-                     *examples, epochs));
 }
 
 void TuningReader::read_packing() {

@@ -26,7 +26,8 @@ TuningKeys transformers_keys() {
           .four_bits = {"load_in_4bit"},
           .double_scales = {"bnb_4bit_use_double_quant", "use_bnb_nested_quant"},
           .usual_double_scales = false,
-          .objective = {"trainer"}};
+          .objective = {"trainer"},
+          .epochs = {"num_train_epochs"}};
 }
 
 TuningKeys axolotl_keys() {
@@ -50,7 +51,9 @@ TuningKeys axolotl_keys() {
           .trained_too = {"lora_modules_to_save"},
           .four_bits = {"load_in_4bit"},
           .double_scales = {"bnb_config_kwargs.bnb_4bit_use_double_quant"},
-          .objective = {"rl"}};
+          .objective = {"rl"},
+          .epochs = {"num_epochs"},
+          .usual_epochs = 1.0};
 }
 
 TuningKeys llamafactory_keys() {
@@ -73,7 +76,8 @@ TuningKeys llamafactory_keys() {
           .trained_too = {"additional_target"},
           .bits = {"quantization_bit"},
           .double_scales = {"double_quantization"},
-          .objective = {"stage"}};
+          .objective = {"stage"},
+          .epochs = {"num_train_epochs"}};
 }
 
 TuningKeys swift_keys() {
@@ -99,7 +103,8 @@ TuningKeys swift_keys() {
           .trained_too = {"modules_to_save"},
           .bits = {"quant_bits", "quantization_bit"},
           .double_scales = {"bnb_4bit_use_double_quant"},
-          .objective = {"rlhf_type"}};
+          .objective = {"rlhf_type"},
+          .epochs = {"num_train_epochs"}};
 }
 
 }  // namespace
