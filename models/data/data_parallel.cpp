@@ -28,6 +28,14 @@ Seconds reduce_time(const ShardGroups& groups, Bytes gradients, bool sharded,
          all_reduce_time(groups.replicas, gradients / groups.shard.ranks, path);
 }
 
+/// Of so many ranks that hold the same weights, those that one set of shards is spread over:
+/// replicas of Parallel::zero_group with all of their context ranks.
+int shard_size(const Parallel& plan, int holders) {
+  if (plan.zero_group == 0) return holders;
+  const int each = ProcessGrid{plan}.group(GroupKind::data_context).ranks() / plan.data;
+  return std::min(plan.zero_group * each, holders);
+}
+
 /// An exchange over the ranks that hold the same weights outside of experts, and the same over
 /// those that hold the same experts.
 struct StateExchanges {
@@ -39,7 +47,8 @@ struct StateExchanges {
 
 StateExchanges state_exchanges(const Job& job, CollectiveOp op, const WeightBytes& payload,
                                Cover cover) {
-  const int shard = job.parallel.zero_group;
+  const int holders = ProcessGrid{job.parallel}.group(GroupKind::holders).ranks();
+  const int shard = job.parallel.zero_group > 0 ? shard_size(job.parallel, holders) : 0;
   return {{.op = op,
            .group = GroupKind::holders,
            .payload = payload.dense,
@@ -288,7 +297,7 @@ ShardGroups dense_groups(const Job& job) {
   const Packing packing = job.cluster.packing();
   const Group holders = ProcessGrid{plan}.group(GroupKind::holders);
   const int ranks = holders.ranks();
-  const int shard = plan.zero_group > 0 ? std::min(plan.zero_group, ranks) : ranks;
+  const int shard = shard_size(plan, ranks);
   return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};
 }
 
@@ -297,8 +306,7 @@ ShardGroups expert_groups(const Job& job) {
   const ProcessGrid grid{job.parallel};
   const Group holders = grid.group(GroupKind::expert_data);
   const int all = grid.group(GroupKind::holders).ranks();
-  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
-  const int copies = std::max(1, all / group);
+  const int copies = std::max(1, all / shard_size(job.parallel, all));
   if (copies == 1) return {holders.on_hosts(packing), CommGroup{}};
   const int shard = std::max(1, holders.ranks() / copies);
   return {holders.part(shard).on_hosts(packing), holders.copies(shard).on_hosts(packing)};

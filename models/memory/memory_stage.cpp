@@ -173,7 +173,8 @@ void add_shards(StageContext& context) {
   if (job.parallel.zero == 0) return;
   const ProcessGrid grid{job.parallel};
   const int all = grid.group(GroupKind::data_context).ranks();
-  const int group = job.parallel.zero_group > 0 ? std::min(job.parallel.zero_group, all) : all;
+  const int replicas = job.parallel.zero_group;  // with all ranks of each
+  const int group = replicas > 0 ? std::min(replicas * (all / job.parallel.data), all) : all;
   context.dense_shards = group;
   // As many copies of an expert's states as of any other's (Megatron-Core's
   // num_distributed_optimizer_instances, HSDP).

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "models/grid/process_grid.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/layers/layer_ends.hpp"
@@ -317,11 +316,10 @@ class MegatronWriter {
     }
     if (parallel.zero_group == 0) return;
     book_.refuse_if(parallel.zero > 1, "hybrid sharding of more than the optimizer");
-    const int ranks = ProcessGrid{parallel}.group(GroupKind::data_context).ranks();
-    if (ranks % parallel.zero_group != 0)
+    if (parallel.data % parallel.zero_group != 0)
       book_.refuse("a zero_group that does not divide the data-parallel ranks");
     else
-      add("num-distributed-optimizer-instances", ranks / parallel.zero_group);
+      add("num-distributed-optimizer-instances", parallel.data / parallel.zero_group);
   }
 
   void memory() {

@@ -202,7 +202,7 @@ bool leaves_batch_to_code(Framework framework) {
 }
 
 /// What training code decides, as the Hugging Face Trainer where a DeepSpeed JSON says "auto".
-void add_trainer_options(CommandRow& command, FrameworkOptions& options) {
+void add_trainer_options(Framework framework, CommandRow& command, FrameworkOptions& options) {
   const auto count = [&](const char* name, std::optional<int>& value, const char* help) {
     command.option(name, value, "N", help, {.range = {{1, 100'000'000}}});
   };
@@ -212,6 +212,10 @@ void add_trainer_options(CommandRow& command, FrameworkOptions& options) {
       "leaves them to code");
   count("--accumulation", options.import.accumulation,
         "Micro-batches per step (--gradient_accumulation_steps), likewise");
+  if (reads_several_files(framework))
+    count("--examples", options.import.examples,
+          "Examples of the training set: with the epochs of the source they are the length of the "
+          "run");
   command.option("--precision", options.precision, "NAME", "bf16, fp16 or fp32, likewise",
                  {.legal = {"bf16", "fp16", "fp32"}});
 }
@@ -239,7 +243,7 @@ CommandRow framework_import(Framework framework) {
   CommandRow command{std::string(name_of(framework)), help.what};
   command.option("source", options->words, "FILE|ARGS", help.argument, {.required = true});
   add_framework_options(command, options->framework);
-  if (leaves_batch_to_code(framework)) add_trainer_options(command, options->framework);
+  if (leaves_batch_to_code(framework)) add_trainer_options(framework, command, options->framework);
   add_edited_output(command, options->out);
   command.flag("--json", options->json, "Print JSON, schema import/1, with the scenario in it");
   command.texts = {

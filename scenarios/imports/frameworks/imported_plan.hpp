@@ -41,6 +41,7 @@ struct PlanImportOptions {
   std::optional<int> micro_batch;                ///< where a DeepSpeed JSON says "auto"
   std::optional<int> accumulation;               ///< micro-batches per step, likewise
   std::optional<Precision> precision;            ///< likewise
+  std::optional<int> examples{};                 ///< of an epoch, where the source does not say
   std::optional<LlmShape> shape;                 ///< of a model that was read already
   std::optional<PackedCheckpoint> packed{};      ///< how it rests, likewise
   std::string as;                                ///< family to read a Hugging Face file as (--as)

@@ -148,23 +148,12 @@ class PythonReader {
   }
 
   /// False: too deep.
-  bool read_calls(std::vector<PythonCall>& result) {
-    std::vector<int> branches;  // columns of those around a statement
+  bool read_calls(const WantedCall& wanted, std::vector<PythonCall>& result) {
     for (const PythonLine& line : lines_) {
-      const std::string& first = line.front().text;
-      while (!branches.empty() && line.front().column <= branches.back()) branches.pop_back();
-      if (is_branch(line)) branches.push_back(line.front().column);
-      if (contains(no_values, first)) continue;
-      std::size_t at = value_begin(line);
-      const bool named = at == 2 && line[0].kind == PythonToken::Kind::name;
-      if (first == "return") at = 1;
-      if (at >= line.size()) continue;
-      YamlNode value = sum(line, at, globals_);
-      gather(value, !branches.empty(), result);
-      if (named && branches.empty() && at >= line.size())
-        globals_[first] = std::move(value);
-      else if (named)
-        globals_.erase(first);
+      enter_branch(line);
+      if (runs() == Runs::never) continue;
+      if (contains(no_values, line.front().text)) continue;
+      read_statement(line, runs() == Runs::maybe, wanted, result);
     }
     return !too_deep_;
   }
@@ -175,11 +164,90 @@ class PythonReader {
       "def",  "class", "import", "from", "if",   "elif",   "else",   "for",    "while",
       "with", "try",   "except", "@",    "pass", "assert", "global", "finally"};
 
-  static bool is_branch(const PythonLine& line) {
+  /// Whether a branch is taken, as far as can be seen.
+  enum class Runs { always, maybe, never };
+
+  struct Branch {
+    int column = 1;
+    Runs runs = Runs::maybe;
+    bool open = true;  ///< an `else` of it may run
+  };
+
+  static Runs runs_of(const PythonLine& line) {
+    const std::string& word = line.size() > 2 ? line[1].text : std::string();
+    const bool alone = line.size() > 2 && line[2].text == ":";
+    if (line.size() > 1 && word == "__name__") return Runs::always;
+    if (alone && (word == "False" || word == "0")) return Runs::never;
+    return alone && (word == "True" || word == "1") ? Runs::always : Runs::maybe;
+  }
+
+  /// Leaves the branches that end before a statement, and enters the one that it begins.
+  void enter_branch(const PythonLine& line) {
     const std::string& first = line.front().text;
-    if (first == "if" && line.size() > 1 && line[1].text == "__name__") return false;
-    return first == "if" || first == "elif" || first == "else" || first == "for" ||
-           first == "while" || first == "except";
+    std::optional<Branch> before;
+    for (; !branches_.empty() && line.front().column <= branches_.back().column;
+         branches_.pop_back())
+      before = branches_.back();
+    Branch branch{line.front().column};
+    if (first == "if") {
+      branch.runs = runs_of(line);
+    } else if (first == "elif" || first == "else") {
+      const bool known = before && before->runs != Runs::maybe;
+      if (before && !before->open)
+        branch.runs = Runs::never;
+      else if (known)
+        branch.runs = first == "else" ? Runs::always : runs_of(line);
+    } else if (first != "for" && first != "while" && first != "except") {
+      return;
+    }
+    branch.open = branch.runs != Runs::always && !(before && !before->open);
+    branches_.push_back(branch);
+  }
+
+  [[nodiscard]] Runs runs() const {
+    Runs result = Runs::always;
+    for (const Branch& branch : branches_) result = std::max(result, branch.runs);
+    return result;
+  }
+
+  void read_statement(const PythonLine& line, bool conditional, const WantedCall& wanted,
+                      std::vector<PythonCall>& result) {
+    std::size_t at = value_begin(line);
+    const std::size_t target = at;
+    if (line.front().text == "return") at = 1;
+    if (at >= line.size()) return;
+    YamlNode value = sum(line, at, globals_);
+    Gathered{line.front().line, conditional, wanted, result}.add(value);
+    const bool whole_value = at >= line.size();
+    if (target == 4 && is(line, 1, ".")) return set_later(line, value, conditional, result);
+    const bool one = target == 2 && line[0].kind == PythonToken::Kind::name;
+    for (std::size_t i = 0; i + 1 < target; ++i)
+      if (line[i].kind == PythonToken::Kind::name && (is(line, i + 1, ",") || is(line, i + 1, "=")))
+        globals_.erase(line[i].text);
+    if (!one || conditional || !whole_value) return;
+    if (value.is_map() && !value.text.empty() && !wanted(value.text)) value = bare(value);
+    globals_[line[0].text] = std::move(value);
+  }
+
+  /// `arguments.key = value` behind the call that made them.
+  void set_later(const PythonLine& line, const YamlNode& value, bool conditional,
+                 std::vector<PythonCall>& result) {
+    const auto known = globals_.find(line[0].text);
+    if (known == globals_.end() || !known->second.is_map() || known->second.text.empty()) return;
+    YamlNode call = bare(known->second);
+    call.mark = mark_of(line[0]);
+    call.entries.push_back({line[2].text, mark_of(line[2]), value});
+    put_value(known->second, line[2].text, value);
+    result.push_back({std::move(call), conditional, true});
+  }
+
+  /// A call without its arguments.
+  static YamlNode bare(const YamlNode& call) {
+    YamlNode node;
+    node.kind = call.kind;
+    node.text = call.text;
+    node.mark = call.mark;
+    return node;
   }
 
   /// Behind the first `=` outside of brackets; the statement's begin where it has none.
@@ -195,11 +263,20 @@ class PythonReader {
     return 0;
   }
 
-  static void gather(const YamlNode& node, bool conditional, std::vector<PythonCall>& result) {
-    if (node.is_map() && !node.text.empty()) result.push_back({node, conditional});
-    for (const YamlNode& item : node.items) gather(item, conditional, result);
-    for (const YamlEntry& entry : node.entries) gather(entry.value, conditional, result);
-  }
+  /// Calls that stand in a statement; those of variables were found where they were set.
+  struct Gathered {
+    int line = 1;
+    bool conditional = false;
+    const WantedCall& wanted;
+    std::vector<PythonCall>& result;
+
+    void add(const YamlNode& node) {
+      if (node.is_map() && !node.text.empty() && node.mark.line >= line && wanted(node.text))
+        result.push_back({node, conditional});
+      for (const YamlNode& item : node.items) add(item);
+      for (const YamlEntry& entry : node.entries) add(entry.value);
+    }
+  };
 
   void find_functions() {
     for (std::size_t i = 0; i < lines_.size(); ++i)
@@ -268,6 +345,7 @@ class PythonReader {
 
   YamlNode raw(const PythonLine& line, std::size_t begin, std::size_t end) const {
     std::string text;
+    end = std::min(end, line.size());
     for (std::size_t i = begin; i < end && text.size() < 80; ++i) text += line[i].text + " ";
     if (!text.empty()) text.pop_back();
     return scalar(line[begin], std::move(text));
@@ -334,7 +412,7 @@ class PythonReader {
         into.items.push_back(std::move(value));
       if (is(line, at, ",")) ++at;
     }
-    ++at;
+    if (at < line.size()) ++at;
   }
 
   /// To the comma or the closing sign of this level.
@@ -369,9 +447,7 @@ class PythonReader {
       node = atom(line, at, names);
       node.text.insert(0, "-");
     } else if (token.text == "(") {
-      node = sum(line, at, names);
-      skip(line, at, ")");
-      ++at;
+      node = enclosed(line, at, names);
     } else if (token.text == "[" || token.text == "{") {
       node.kind = token.text == "[" ? YamlNode::Kind::sequence : YamlNode::Kind::map;
       node.text.clear();
@@ -379,6 +455,15 @@ class PythonReader {
     }
     --depth_;
     return node;
+  }
+
+  /// What stands in parentheses: a value, or several.
+  YamlNode enclosed(const PythonLine& line, std::size_t& at, const Names& names) {
+    YamlNode node = scalar(line[at - 1], "");
+    node.kind = YamlNode::Kind::sequence;
+    arguments(line, at, ")", node, names);
+    const bool one = node.items.size() == 1 && node.entries.empty();
+    return one ? YamlNode(std::move(node.items.front())) : node;
   }
 
   /// A name with dots: a variable, a part of one, a call, or itself.
@@ -411,7 +496,8 @@ class PythonReader {
 
   /// Counts what a copy of a value adds: variables of variables would grow without end.
   bool spend(const YamlNode& node) {
-    if (--budget_ < 0) too_deep_ = true;
+    budget_ -= 1 + static_cast<int>(node.text.size() / 64);
+    if (budget_ < 0) too_deep_ = true;
     for (const YamlNode& item : node.items)
       if (too_deep_ || !spend(item)) return false;
     for (const YamlEntry& entry : node.entries)
@@ -423,6 +509,7 @@ class PythonReader {
   std::shared_ptr<const std::string> file_;
   std::map<std::string, std::size_t> functions_;
   Names globals_;
+  std::vector<Branch> branches_;  ///< around a statement
   int depth_ = 0;
   int calls_ = 0;
   int budget_ = 1'000'000;
@@ -464,10 +551,11 @@ std::optional<std::map<std::string, YamlNode>> python_configurations(const std::
 
 std::optional<std::vector<PythonCall>> python_calls(const std::string& text,
                                                     const std::string& name,
+                                                    const WantedCall& wanted,
                                                     Diagnostics& diagnostics) {
   using Calls = std::vector<PythonCall>;
-  return read_python<Calls>(text, name, diagnostics, [](PythonReader& reader, Calls& result) {
-    return reader.read_calls(result);
+  return read_python<Calls>(text, name, diagnostics, [&](PythonReader& reader, Calls& result) {
+    return reader.read_calls(wanted, result);
   });
 }
 

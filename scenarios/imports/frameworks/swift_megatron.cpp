@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -15,9 +17,12 @@
 #include "scenarios/imports/frameworks/core_config.hpp"
 #include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
+#include "scenarios/imports/frameworks/internal/tuning_examples.hpp"
+#include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
@@ -64,6 +69,7 @@ class SwiftMegatronReader {
     read_precision();
     read_arguments();
     read_sequence();
+    read_epochs();
     read_adapter();
     read_objective();
     in_.harmless_group("swift-megatron");
@@ -171,6 +177,27 @@ class SwiftMegatronReader {
                    "(training.samples)");
   }
 
+  /// Whole batches of a known number of examples, a row each.
+  void read_epochs() {
+    if (found_.arguments.count("train-iters") > 0) return;
+    const bool packs = in_.truth({"packing"}, false);
+    auto examples = tuning::stated_examples(TuningFramework::swift, root_);
+    if (options_.examples)
+      examples = tuning::StatedExamples{static_cast<double>(*options_.examples), "--examples"};
+    if (options_.examples && packs)
+      in_.refuse("packing",
+                 "packs examples into rows, so that their number (--examples) does not decide how "
+                 "long the run is; write training.tokens");
+    const double epochs = in_.number({"num_train_epochs"}).value_or(0.0);
+    const auto batch = parse_number(found_.arguments["global-batch-size"]).value;
+    if (packs || !examples || epochs <= 0.0 || !batch || *batch < 1.0) return;
+    const double steps = std::floor(examples->count * epochs / *batch);
+    if (steps < 1.0) return;
+    put("train-iters", fmt::format("{:.0f}", steps));
+    assume(fmt::format("{:.0f} examples ({}), a row each, {:g} epochs: {:.0f} steps",
+                       examples->count, examples->words, epochs, steps));
+  }
+
   void read_adapter() {
     const std::string tuner = in_.text({"tuner_type", "train_type"}, "full");
     const auto rank = in_.integer({"lora_rank"}, 1, 65536);
@@ -191,8 +218,25 @@ class SwiftMegatronReader {
                                        " names no layer that is modelled: "
                                        "all-linear, linear_qkv, linear_proj, "
                                        "linear_fc1, linear_fc2");
+    read_trained();
     if (!rank) assume("adapters of rank 8, ms-swift's default");
     if (!dropout) assume("dropout 0.05 before the adapters, ms-swift's default");
+  }
+
+  /// Modules that are trained beside adapters.
+  void read_trained() {
+    std::string modules = in_.text({"modules_to_save"});
+    EnumSet<ModelPart> parts;
+    std::ranges::replace(modules, ',', ' ');
+    for (std::istringstream words(modules); words >> modules;)
+      if (modules == "word_embeddings" || modules == "all-embedding")
+        parts.add(ModelPart::embedding);
+      else if (modules == "output_layer")
+        parts.add(ModelPart::output);
+      else
+        in_.refuse("modules_to_save",
+                   in_quotes(modules) + " is not modelled: word_embeddings, output_layer");
+    if (parts.any()) fine_.trained = parts;
   }
 
   void read_objective() {

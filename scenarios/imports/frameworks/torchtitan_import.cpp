@@ -83,7 +83,7 @@ void read_replicas(TreeReader& in, const PlanImportOptions& options, int per_hos
   parallel.data = gpus / replica;
   const int sharded = parallel.data / copies;
   parallel.zero = sharded * parallel.context > 1 ? 3 : 0;
-  if (copies > 1 && sharded > 1) parallel.zero_group = sharded;
+  if (copies > 1 && parallel.zero > 0) parallel.zero_group = sharded;
   const std::string reshard = in.text({"parallelism.fsdp_reshard_after_forward"}, "default");
   const bool keeps = reshard == "never" || (reshard == "default" && parallel.pipeline > 1);
   if (parallel.zero == 3 && keeps) parallel.zero = 2;

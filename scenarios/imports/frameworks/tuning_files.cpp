@@ -81,6 +81,9 @@ constexpr auto moves = std::to_array<Move>({
     {"train_dataset", "dataset"},
     {"micro_batch_size", "per_device_train_batch_size"},
     {"peft_config.name", "finetuning_type"},
+    {"peft_config.freeze_trainable_layers", "freeze_trainable_layers"},
+    {"peft_config.freeze_trainable_modules", "freeze_trainable_modules"},
+    {"peft_config.freeze_extra_modules", "freeze_extra_modules"},
     {"peft_config.r", "lora_rank"},
     {"peft_config.lora_alpha", "lora_alpha"},
     {"peft_config.lora_dropout", "lora_dropout"},
@@ -221,17 +224,6 @@ void rename_keys(YamlNode& root) {
       if (entry.key == from && root.find(to) == nullptr) entry.key = to;
 }
 
-/// `--fsdp fsdp2` of ms-swift, a file that it ships (swift/config/fsdp2.json).
-void put_shipped_fsdp(YamlNode& root) {
-  const YamlNode* const named = root.find("fsdp");
-  if (named == nullptr || named->text != "fsdp2") return;
-  const Mark mark = named->mark;
-  for (const char* word :
-       {"fsdp=full_shard", "fsdp_config.fsdp_version=2", "fsdp_config.reshard_after_forward=true",
-        "fsdp_config.activation_checkpointing=true"})
-    put_override(root, word, mark);
-}
-
 bool is_deepspeed(const YamlNode& root) {
   return root.find("zero_optimization") != nullptr || root.find("train_batch_size") != nullptr ||
          root.find("train_micro_batch_size_per_gpu") != nullptr;
@@ -274,6 +266,47 @@ std::optional<fs::path> file_beside(const YamlNode& name) {
   return std::nullopt;
 }
 
+/// The tree of a file that a key names: of those that were given, else beside the one that names
+/// it.
+std::optional<YamlNode> named_file(const YamlNode& name, const char* key,
+                                   const std::vector<std::pair<std::string, std::string>>& beside,
+                                   Diagnostics& diagnostics) {
+  const fs::path last = fs::path(name.text).filename();
+  const auto given = std::ranges::find_if(
+      beside, [&](const auto& other) { return fs::path(other.first).filename() == last; });
+  if (given != beside.end())
+    return parse_yaml(given->second, given->first, tuning_limits, diagnostics);
+  const auto file = file_beside(name);
+  if (!file) {
+    diagnostics.add(name.mark, key,
+                    "names the file " + in_quotes(name.text) +
+                        ", which is not beside this one; pass it as a further file");
+    return std::nullopt;
+  }
+  const auto text = read_text_file(*file, file->string(), YamlLimits{}.file_bytes, diagnostics);
+  return text ? parse_yaml(*text, file->string(), tuning_limits, diagnostics) : std::nullopt;
+}
+
+/// `--fsdp fsdp2` of ms-swift, a file that it ships (swift/config/fsdp2.json), or one of one's own.
+void put_named_fsdp(const std::vector<std::pair<std::string, std::string>>& beside, YamlNode& root,
+                    Diagnostics& diagnostics) {
+  const YamlNode* const named = root.find("fsdp");
+  if (named == nullptr) return;
+  const Mark mark = named->mark;
+  const auto put = [&](const char* word) { put_override(root, word, mark); };
+  if (named->text == "fsdp2") {
+    for (const char* word :
+         {"fsdp=full_shard", "fsdp_config.fsdp_version=2", "fsdp_config.reshard_after_forward=true",
+          "fsdp_config.activation_checkpointing=true"})
+      put(word);
+  } else if (named->text.ends_with(".json")) {
+    auto file = named_file(*named, "fsdp", beside, diagnostics);
+    put("fsdp=full_shard auto_wrap");
+    put("fsdp_config.fsdp_version=2");
+    if (file) merge_tree(root, *file);
+  }
+}
+
 void find_deepspeed(TuningFiles& files, Diagnostics& diagnostics) {
   const YamlNode* const name = deepspeed_name(files.root);
   if (name == nullptr || files.deepspeed) return;
@@ -299,20 +332,7 @@ void find_fsdp(const std::vector<std::pair<std::string, std::string>>& beside, T
     return e.key == "fsdp_config" && e.value.is_scalar() && e.value.text.ends_with(".json");
   });
   if (named == files.root.entries.end()) return;
-  const fs::path name = fs::path(named->value.text).filename();
-  const auto given = std::ranges::find_if(
-      beside, [&](const auto& other) { return fs::path(other.first).filename() == name; });
-  const auto file = file_beside(named->value);
-  std::optional<YamlNode> group;
-  if (given != beside.end())
-    group = parse_yaml(given->second, given->first, tuning_limits, diagnostics);
-  else if (!file)
-    diagnostics.add(named->value.mark, "fsdp_config",
-                    "names the file " + in_quotes(named->value.text) +
-                        ", which is not beside this one; pass it as a further file");
-  else if (const auto text =
-               read_text_file(*file, file->string(), YamlLimits{}.file_bytes, diagnostics))
-    group = parse_yaml(*text, file->string(), tuning_limits, diagnostics);
+  auto group = named_file(named->value, "fsdp_config", beside, diagnostics);
   if (group) named->value = std::move(*group);
 }
 
@@ -369,7 +389,7 @@ TuningFiles tuning_files(const ImportSource& source, const PlanImportOptions& op
       if (!is_fsdp_file(name, files.root)) add_file(text, name, files, diagnostics);
   }
   rename_keys(files.root);
-  put_shipped_fsdp(files.root);
+  put_named_fsdp(options.beside, files.root, diagnostics);
   turn_factory_keys(files.root, files.assumed);
   turn_openrlhf_keys(files);
   find_fsdp(options.beside, files, diagnostics);

@@ -190,31 +190,17 @@ void TuningReader::read_batch() {
                fmt::format("is {}, but {} micro-batches of {} on {} replicas are {}", *total, steps,
                            training.micro_batch, job_.parallel.data, training.global_batch));
   training.vocabulary_multiple = 1;
-  if (const auto count = in_.integer(keys_.steps, -1, 2'000'000'000); count && *count > 0)
-    training.tokens = 1.0 * *count * training.global_batch * training.sequence;
-  else
+  const auto count = in_.integer(keys_.steps, -1, 2'000'000'000);
+  if (!count || *count <= 0) {
     read_epochs();
+  } else {
+    training.tokens = 1.0 * *count * training.global_batch * training.sequence;
+    if (options_.examples)
+      assume(
+          fmt::format("{} steps, whatever --examples is: {} says so", *count, said(keys_.steps)));
+  }
   refuse_if_on({"auto_find_batch_size", "split_batches", "accelerator_config.split_batches"},
                "changes the batch while it runs, or splits it; write the batch of a GPU");
-}
-
-/// LLaMA-Factory's examples of a data set, a row each, in epochs of whole batches; of several data
-/// sets, and of packed ones, the number of rows is not known.
-void TuningReader::read_epochs() {
-  if (framework_ != TuningFramework::llamafactory) return;
-  Training& training = job_.training;
-  const YamlNode* const data = node_at(files_.root, "dataset");
-  const bool several = data != nullptr && data->text.find(',') != std::string::npos;
-  const bool packs = in_.truth({"packing"}, false) || in_.truth({"neat_packing"}, false);
-  if (packs || several) return;
-  if (node_at(files_.root, "max_samples") == nullptr) return;
-  const auto examples = in_.integer({"max_samples"}, 1, 2'000'000'000);
-  const double epochs = in_.number({"num_train_epochs"}).value_or(3.0);
-  if (!examples || epochs <= 0.0) return;
-  const double steps = epochs * std::ceil(1.0 * *examples / training.global_batch);
-  training.tokens = std::ceil(steps) * training.global_batch * training.sequence;
-  assume(fmt::format("{} examples, as many as max_samples allows, a row each, {:g} epochs",
-                     *examples, epochs));
 }
 
 void TuningReader::read_packing() {
@@ -238,10 +224,14 @@ std::optional<Precision> TuningReader::stated_precision() {
     if (text == "fp16" || text == "float16") return Precision::fp16;
     return std::nullopt;
   };
+  const bool axolotl = framework_ == TuningFramework::axolotl;
   const bool automatic = in_.text({"bf16"}) == "auto";
-  const bool brain = on({"bf16"}) || on({"pure_bf16"});
+  const bool alias = axolotl && on({"bfloat16"});
+  const bool brain = on({"bf16"}) || on({"pure_bf16"}) || alias;
   const bool half = on({"fp16"});
   const bool off = in_.text({"bf16"}) == "false" && in_.text({"fp16"}, "false") == "false";
+  // Axolotl's for weights in fp16 without a second copy: bf16, whose default is auto, goes before.
+  const bool whole = axolotl && in_.truth({"float16"}, false);
   const std::string mixed = in_.text({"mixed_precision"});
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
   if (brain && half && !automatic) refuse({"fp16"}, "stands beside bf16; one of them is wrong");
@@ -254,6 +244,7 @@ std::optional<Precision> TuningReader::stated_precision() {
                fmt::format("is {}, and {} asks for {}; give both one format", mixed,
                            place_of({half ? "fp16" : "bf16"}), name_of(*flag)));
   if (flag || other) return flag ? flag : other;
+  if (whole && off) return Precision::fp16;
   if (const auto held = format(loaded); held && !off) return held;
   return off || loaded == "float32" ? std::optional(Precision::fp32) : std::nullopt;
 }
@@ -312,6 +303,8 @@ bool TuningReader::loads_narrow() {
   const std::string loaded = in_.text({"torch_dtype", "dtype", "model_dtype"});
   if (loaded == "float32" || loaded == "fp32") return false;
   if (!loaded.empty() && loaded != "auto") return true;
+  // Unsloth makes fp32 of what it trains in fp16.
+  if (runs_unsloth() && job_.training.precision == Precision::fp16) return false;
   // Axolotl and ms-swift load the format that they train in. LLaMA-Factory does, too, and then
   // casts what is trained to fp32, but for pure_bf16.
   const bool always =
@@ -330,7 +323,8 @@ void TuningReader::read_master_weights() {
   const bool adapters = job_.fine_tuning.adapter != AdapterKind::none;
   if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
   const bool mixed = in_.text({"bf16"}) == "true" || in_.text({"fp16"}) == "true" ||
-                     in_.text({"bf16"}) == "auto" || in_.text({"mixed_precision"}, "no") != "no";
+                     in_.text({"bf16"}) == "auto" || in_.text({"bfloat16"}) == "true" ||
+                     in_.text({"mixed_precision"}, "no") != "no";
   // Axolotl and ms-swift train in mixed precision where nothing says otherwise.
   const bool unsaid = keys_.usual_half && in_.text({"bf16"}).empty() && in_.text({"fp16"}).empty();
   if (fsdp_ && (mixed || unsaid)) return;  // accelerate casts what FSDP shards to fp32

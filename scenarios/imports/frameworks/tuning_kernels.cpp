@@ -28,7 +28,9 @@ void TuningReader::read_activation_offload() {
     offload_activations();
   else if (away != "false")
     refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
-  if (in_.truth({"use_unsloth"}, false)) offload_activations();
+  const bool factory = framework_ != TuningFramework::transformers;  // scripts say which they take
+  if (factory && runs_unsloth()) offload_activations();
+  if (in_.truth({"fsdp_config.activation_cpu_offload"}, false) && fsdp_) offload_activations();
 }
 
 void TuningReader::read_checkpointing() {
@@ -76,8 +78,13 @@ void TuningReader::read_attention() {
     refuse_if_on({key}, "is not modelled");
 }
 
-/// By a script that imports it, or LLaMA-Factory's key.
-bool TuningReader::runs_unsloth() { return in_.truth({"use_unsloth", "unsloth"}, false); }
+/// By a script that imports it, LLaMA-Factory's key, or ms-swift's tuner.
+bool TuningReader::runs_unsloth() {
+  const std::string tuner = in_.text({"tuner_backend"}, "peft");
+  if (tuner != "peft" && tuner != "unsloth")
+    in_.refuse("tuner_backend", in_quotes(tuner) + " is not modelled: peft, unsloth");
+  return tuner == "unsloth" || in_.truth({"use_unsloth", "unsloth"}, false);
+}
 
 /// Its loss in chunks is that of next tokens; others are TRL's, of all logits.
 void TuningReader::add_unsloth(bool plain_loss) {
@@ -99,7 +106,11 @@ void TuningReader::read_fused_kernels() {
   if (runs_unsloth()) add_unsloth(plain_loss);
   const bool liger =
       on({"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"}, false);
-  const bool linear = on({"liger_kernel_config.fused_linear_cross_entropy"}, true) && plain_loss;
+  const bool split = framework_ == TuningFramework::swift && splits_sequences();
+  if (split && liger)
+    assume("the loss from all logits: ms-swift takes its own where sequences are split");
+  const bool linear =
+      on({"liger_kernel_config.fused_linear_cross_entropy"}, true) && plain_loss && !split;
   const bool whole = on({"liger_kernel_config.cross_entropy"}, false) && plain_loss;
   add_if(on({"liger_kernel_config.rms_norm"}, true) && liger, norm);
   add_if(on({"liger_kernel_config.rope"}, true) && liger, rope);
@@ -122,10 +133,27 @@ void TuningReader::read_fused_kernels() {
       in_.refuse("plugins", in_quotes(name) + " is not modelled: Liger, Cut Cross-Entropy");
   }
   add_if(on({"cut_cross_entropy"}, plugged), linear_loss);
+  if (framework_ == TuningFramework::axolotl) read_axolotl_kernels();
   for (const char* key : {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"})
     add_if(on({key}, false), lora);
   in_.approximate({"liger_kernel_config.*", "liger_use_token_scaling", "chunked_cross_entropy",
                    "chunked_cross_entropy_num_chunks"});
+}
+
+/// Axolotl's kernels of flash-attn and xformers, and its own of norm and rotary embedding.
+void TuningReader::read_axolotl_kernels() {
+  FusedKernels& fused = job_.training.fused_kernels;
+  if (in_.truth({"flash_attn_rms_norm"}, false)) fused.add(FusedKernel::norm);
+  if (in_.truth({"flash_attn_cross_entropy"}, false)) fused.add(FusedKernel::loss);
+  if (in_.truth({"flash_attn_fuse_mlp"}, false)) {
+    fused.add(FusedKernel::swiglu);
+    assume("the MLP of xformers (flash_attn_fuse_mlp) as a fused activation");
+  }
+  if (!in_.truth({"fused_attn_kernel"}, false)) return;
+  fused.add(FusedKernel::rope);
+  assume(
+      "norms of queries and keys one by one: the kernel that does them with the rotary embedding "
+      "(fused_attn_kernel) is that of the embedding alone here");
 }
 
 bool TuningReader::compiles() {

@@ -61,6 +61,8 @@ TuningKeys keys_in(const std::shared_ptr<const Dialect>& dialect) {
   keys.four_bits = in.keys_of("four_bits");
   keys.double_scales = in.keys_of("double_scales");
   keys.objective = in.keys_of("objective");
+  keys.epochs = in.keys_of("epochs");
+  keys.usual_epochs = usual("epochs", keys.usual_epochs);
   keys.usual_sequence = static_cast<int>(usual("sequence", keys.usual_sequence));
   keys.usual_micro_batch = static_cast<int>(usual("micro_batch", keys.usual_micro_batch));
   keys.usual_rank = static_cast<int>(usual("rank", keys.usual_rank));

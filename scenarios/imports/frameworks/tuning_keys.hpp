@@ -38,6 +38,8 @@ struct TuningKeys {
   Keys double_scales;
   bool usual_double_scales = true;
   Keys objective;
+  Keys epochs;
+  double usual_epochs = 3.0;
 };
 
 [[nodiscard]] Framework importer_of(TuningFramework framework);

@@ -194,10 +194,13 @@ class LaunchReader {
       std::ranges::replace(name, '-', '_');
       if (name == "config_file")
         add_file(text);
-      else if (name == "multi_gpu" || name == "m" || name == "module")
+      else if (name == "multi_gpu" || name == "m" || name == "module" ||
+               name == "use_parallelism_config")
         continue;
       else if (name == "use_fsdp" || name == "use_deepspeed")
         put("distributed_type", name == "use_fsdp" ? "FSDP" : "DEEPSPEED");
+      else if (name.starts_with("parallelism_config_"))
+        put("parallelism_config." + name, text);
       else if (name.starts_with("fsdp_"))
         put("fsdp_config." + name, text);
       else if (name == "zero_stage" || name.starts_with("offload_") || name.starts_with("zero3_"))

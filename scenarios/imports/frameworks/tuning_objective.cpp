@@ -114,6 +114,7 @@ void TuningReader::read_trainer() {
 void TuningReader::read_preference(const std::string& name) {
   FineTuning& fine = job_.fine_tuning;
   fine.objective = Objective::preference;
+  in_.harmless({"max_completion_length"});  // cuts answers; rows are max_length
   fine.reference = fine.adapts() ? ReferenceKind::without_adapters : ReferenceKind::copy;
   if (in_.take("ref_model") != nullptr) fine.reference = ReferenceKind::copy;
   const bool before = in_.truth({"precompute_ref_log_probs"}, false);

@@ -84,6 +84,8 @@ constexpr auto named_optimizers = std::to_array<NamedOptimizer>({
 constexpr std::string_view layerwise = "_layerwise";
 constexpr std::string_view paged = "paged_";
 
+using Target = AdapterTarget;
+
 const Keys target_keys{"optim_target_modules"};
 
 /// GaLore's and APOLLO's keys in LLaMA-Factory and ms-swift.
@@ -127,6 +129,15 @@ bool is_named(const std::string& word, const LinearModule& module) {
 
 const EnumSet<AdapterTarget> mlp_targets{AdapterTarget::fc1, AdapterTarget::gate, AdapterTarget::up,
                                          AdapterTarget::fc2};
+
+/// A matrix by its fused name and by those of its pieces, of which `all` has some.
+void add_other_names(AdapterTarget fused, std::initializer_list<AdapterTarget> pieces,
+                     const EnumSet<AdapterTarget>& all, EnumSet<AdapterTarget>& found) {
+  if (found.has(fused)) found.add(EnumSet<AdapterTarget>(pieces));
+  if (std::ranges::all_of(pieces,
+                          [&](AdapterTarget piece) { return found.has(piece) || !all.has(piece); }))
+    found.add(fused);
+}
 
 /// Whether `found` has all targets of a part (true), none (false) or some of them (nothing).
 std::optional<bool> whole_part(const EnumSet<AdapterTarget>& found,
@@ -185,8 +196,18 @@ void TuningReader::read_optimizer() {
     assume("Adam-mini keeps one moment per parameter and takes as long as AdamW");
   }
   refuse_if_on({"use_badam"}, "is not modelled");
+  if (framework_ == TuningFramework::swift) read_plugged_optimizer();
   read_projection(row->projection);
   read_factory_projection();
+}
+
+/// ms-swift's plug-ins (swift/optimizers/mapping.py); LoRA+ has other rates alone.
+void TuningReader::read_plugged_optimizer() {
+  const std::string name = in_.text({"optimizer"}, "default");
+  if (name == "muon")
+    job_.training.optimizer = OptimizerKind::muon;
+  else if (name != "default" && name != "lorap" && name != "galore")
+    in_.refuse("optimizer", in_quotes(name) + " is not modelled: default, galore, lorap, muon");
 }
 
 /// One of "rank=64, update_proj_gap=100", or of the same as a group.
@@ -260,8 +281,11 @@ void TuningReader::read_projected(const Keys& keys) {
   };
   const FoundTargets found = found_targets(*model, any);
   const FoundTargets all = found_targets(*model, [](const LinearModule&) { return true; });
-  const auto attention = whole_part(found.targets, all.targets, false);
-  const auto mlp = whole_part(found.targets, all.targets, true);
+  EnumSet<AdapterTarget> targets = found.targets;
+  add_other_names(Target::qkv, {Target::query, Target::key, Target::value}, all.targets, targets);
+  add_other_names(Target::fc1, {Target::gate, Target::up}, all.targets, targets);
+  const auto attention = whole_part(targets, all.targets, false);
+  const auto mlp = whole_part(targets, all.targets, true);
   if (!attention || !mlp)
     return refuse(keys,
                   "names some matrices of attention, or of MLPs, and not others: not "

@@ -159,9 +159,10 @@ int TuningReader::read_context() {
   const int gather = in_.integer(gathers, 1, 1024).value_or(1);
   const int swap = in_.integer(swaps, 1, 1024).value_or(1);
   const std::string how = in_.text({"ring_attn_func"});
-  const std::string rotation = in_.text({"parallelism_config.parallelism_config_cp_comm_strategy",
-                                         "parallelism_config.cp_comm_strategy"},
-                                        "allgather");
+  const std::string rotation = in_.text(
+      {"parallelism_config.parallelism_config_cp_comm_strategy",
+       "parallelism_config.cp_comm_strategy", "parallelism_config.cp_handler.cp_comm_strategy"},
+      "allgather");
   if ((ring > 1) + (gather > 1) + (swap > 1) > 1)
     refuse(swaps, "stands beside another way to split sequences; one of them is modelled");
   ContextExchange& exchange = job_.communication.context_exchange;
@@ -173,6 +174,8 @@ int TuningReader::read_context() {
   if (swap > 1) exchange = ContextExchange::all_to_all;
   return std::max({ring, gather, swap});
 }
+
+bool TuningReader::splits_sequences() const { return job_.parallel.context > 1; }
 
 void TuningReader::read_layout(const Host& host) {
   LaunchSize size;
@@ -216,8 +219,10 @@ void TuningReader::read_ranks(int gpus, int copies, int shards) {
     return;
   }
   const int spread = parallel.data / copies;
-  if (copies > 1 && spread > 1 && parallel.zero >= 2) parallel.zero_group = spread;
-  if (copies > 1 && spread == 1) parallel.zero = 0;
+  // Shards lie over the ranks of a sequence as well, where it is split.
+  const bool shards_any = spread * parallel.context > 1;
+  if (copies > 1 && !shards_any) parallel.zero = 0;
+  if (copies > 1 && shards_any && parallel.zero >= 2) parallel.zero_group = spread;
 }
 
 }  // namespace foretrain::tuning

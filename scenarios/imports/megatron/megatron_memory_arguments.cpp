@@ -3,7 +3,6 @@
 #include <limits>
 #include <string_view>
 
-#include "models/grid/process_grid.hpp"
 #include "models/inputs/recipe.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/imports/megatron/megatron_graph_parts.hpp"
@@ -55,8 +54,9 @@ void MegatronMapper::map_optimizer() {
   training.whole_tensor_shards = in_.flag("no-use-layer-wise-param-layout") && parallel.zero == 1 &&
                                  training.optimizer == OptimizerKind::muon;
   map_deepspeed();
-  if (instances > 1)
-    parallel.zero_group = ProcessGrid{parallel}.group(GroupKind::data_context).ranks() / instances;
+  if (instances > 1 && parallel.data % instances != 0)
+    unmodelled("num-distributed-optimizer-instances that part the context ranks of a replica");
+  if (instances > 1) parallel.zero_group = std::max(1, parallel.data / instances);
   map_state_dtypes();
   map_fsdp();
 }

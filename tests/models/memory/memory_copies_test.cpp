@@ -32,6 +32,20 @@ TEST_CASE("as many instances of the optimizer hold an expert's states as any oth
   CHECK(states(MemoryItem::expert_optimizer) == Approx(4.0 * experts));
 }
 
+TEST_CASE("a set of shards lies over all context ranks of its replicas", "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel.context = 2;
+  job.parallel.data = 8;
+  job.parallel.zero = 1;
+  const auto states = [&](int group) {
+    job.parallel.zero_group = group;
+    return row(account(job), MemoryPhase::optimizer, MemoryItem::dense_optimizer);
+  };
+  CHECK(states(8) == Approx(states(0)));
+  CHECK(states(4) == Approx(2.0 * states(0)));
+  CHECK(states(1) == Approx(8.0 * states(0)));  // two context ranks, of sixteen
+}
+
 TEST_CASE("kernels that put routed rows back keep no results of the experts", "[models][memory]") {
   Job job = test::mixtral_job();
   const double kept = activation_model(job).of({LayerKind::moe}).kept.expert_combined;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,12 +25,18 @@ namespace foretrain {
 struct PythonCall {
   YamlNode call;             ///< as above
   bool conditional = false;  ///< in a branch or a loop: whether it runs is not known
+  bool later = false;        ///< one argument, which a statement behind the call sets
 };
 
-/// All calls in Python that builds what it trains, in order, with variables that statements before
-/// them set outside of branches; calls within calls follow those around them.
+/// Whether a call by this name is asked for.
+using WantedCall = std::function<bool(const std::string&)>;
+
+/// Calls in Python that builds what it trains, in order, with variables that statements before
+/// them set outside of branches; calls within calls follow those around them. Branches of `if
+/// False` are passed over.
 [[nodiscard]] std::optional<std::vector<PythonCall>> python_calls(const std::string& text,
                                                                   const std::string& name,
+                                                                  const WantedCall& wanted,
                                                                   Diagnostics& diagnostics);
 
 }  // namespace foretrain

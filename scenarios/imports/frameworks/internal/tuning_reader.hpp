@@ -57,6 +57,7 @@ class TuningReader {
   void read_layout(const Host& host);
   void read_ranks(int gpus, int copies, int shards);
   [[nodiscard]] int read_context();
+  [[nodiscard]] bool splits_sequences() const;
 
   // tuning_deepspeed.cpp
   [[nodiscard]] bool uses_deepspeed() const;
@@ -107,6 +108,7 @@ class TuningReader {
 
   // tuning_optimizer.cpp
   void read_optimizer();
+  void read_plugged_optimizer();
   [[nodiscard]] std::string optimizer_argument(const char* name);
   void read_projection(ProjectionKind kind);
   void read_factory_projection();
@@ -120,6 +122,7 @@ class TuningReader {
   void read_activation_offload();
   void read_attention();
   void read_fused_kernels();
+  void read_axolotl_kernels();
   [[nodiscard]] bool compiles();
   void choose_profile();
   void read_loading();

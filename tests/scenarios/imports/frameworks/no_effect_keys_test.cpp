@@ -301,6 +301,8 @@ const Pairs& excuses() {
       {"galore_*", "of GaLore, read where use_galore is on"},
       {"freeze_trainable_layers", "of finetuning_type freeze, where it is read"},
       {"kt_use_lora_experts", "of KTransformers, refused by use_kt"},
+      {"use_parallelism_config", "the degrees, which are read, say it"},
+      {"use_v1_kernels", "kernels of NPUs alone"},
       {"module_dropout", "of OFT, which finetuning_type refuses"},
       {"reward_model_quantization_bit", "of PPO, which stage refuses"},
       {"boft_dropout", "of a tuner that is refused by its name"},

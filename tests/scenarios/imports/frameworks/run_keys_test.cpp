@@ -79,6 +79,61 @@ TEST_CASE("epochs of a known number of examples are the length of the run", "[sc
                   .scenario.job.training.tokens.has_value());
 }
 
+TEST_CASE("slices of data sets, and what is held back, are the length of the run",
+          "[scenarios][import]") {
+  const auto tokens = [](Framework framework, const std::string& text) {
+    return imported(framework, text).scenario.job.training.tokens;
+  };
+  const std::string axolotl =
+      "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n"
+      "num_epochs: 2\ndatasets:\n  - {path: a, split: 'train[:600]'}\n";
+  const std::string second = "  - {path: b, split: 'train[100:500]'}\n";
+  CHECK(tokens(Framework::axolotl, axolotl + second) == 2.0 * 125 * 8 * 2048);
+  CHECK(tokens(Framework::axolotl, axolotl + second + "val_set_size: 0.2\n") ==
+        2.0 * 100 * 8 * 2048);
+  for (const char* unknown : {"  - {path: b}\n", "  - {path: b, split: 'train[:20%]'}\n",
+                              "  - {path: b, split: train}\n", "sample_packing: true\n"})
+    CHECK_FALSE(tokens(Framework::axolotl, axolotl + unknown).has_value());
+  const std::string swift =
+      "model: meta-llama/Meta-Llama-3-8B\nmax_length: 2048\nper_device_train_batch_size: 1\n"
+      "gradient_accumulation_steps: 1\nnum_train_epochs: 1\ndataset: ";
+  CHECK(tokens(Framework::swift, swift + "['a/b#500', 'c:d/e#500']\n") == 125.0 * 8 * 2048);
+  CHECK(tokens(Framework::swift, swift + "a/b#500 c#500\nsplit_dataset_ratio: 0.2\n") ==
+        100.0 * 8 * 2048);
+  CHECK_FALSE(tokens(Framework::swift, swift + "['a/b#500', c]\n").has_value());
+  CHECK(tokens(Framework::transformers, trainer + "max_train_samples: 1000\n") ==
+        3.0 * 125 * 8 * 2048);
+  CHECK(tokens(Framework::transformers, trainer + "dataset_train_split: 'train[:1000]'\n") ==
+        3.0 * 125 * 8 * 2048);
+}
+
+TEST_CASE("--examples tells the length of a run that counts epochs", "[scenarios][import]") {
+  PlanImportOptions options;
+  options.gpus = 8;
+  options.examples = 1000;
+  const auto run = [&](Framework framework, const std::string& text,
+                       const std::string& name = "args.yaml") {
+    return import_framework(framework, text, name, options);
+  };
+  const ImportedScenario epoch = run(Framework::transformers, trainer + "num_train_epochs: 1\n");
+  CHECK(epoch.scenario.job.training.tokens == 125.0 * 8 * 2048);
+  CHECK(has(epoch.text, "1000 examples (--examples), a row each, 1 epochs: 125 steps"));
+  const ImportedScenario steps = run(Framework::transformers, trainer + "max_steps: 60\n");
+  CHECK(steps.scenario.job.training.tokens == 60.0 * 8 * 2048);
+  CHECK(has(steps.text, "60 steps, whatever --examples is"));
+  const std::string script =
+      "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-8B --max_length 2048 "
+      "--global_batch_size 16 --num_train_epochs 2 ";
+  CHECK(run(Framework::swift, script + "--dataset a/b\n", "run.sh").scenario.job.training.tokens ==
+        125.0 * 16 * 2048);
+  options.examples.reset();
+  CHECK(run(Framework::swift, script + "--dataset a/b#800\n", "run.sh")
+            .scenario.job.training.tokens == 100.0 * 16 * 2048);
+  options.examples = 1000;
+  CHECK_THROWS_WITH(run(Framework::transformers, trainer + "packing: true\n"),
+                    Catch::Contains("packs examples into rows"));
+}
+
 TEST_CASE("ms-swift and the Trainer run no tensor ranks of Megatron", "[scenarios][import]") {
   const std::string swift =
       "model: meta-llama/Meta-Llama-3-8B\ntrain_type: full\nmax_length: 2048\n"

@@ -49,6 +49,19 @@ TEST_CASE("a script of ms-swift says its arguments and its processes", "[scenari
             "device_map"));
 }
 
+TEST_CASE("accelerate's launcher says how sequences are split", "[scenarios][import]") {
+  const Job job = launched(Framework::transformers,
+                           "accelerate launch --use_fsdp --fsdp_version 2 --num_processes 8 "
+                           "--mixed_precision bf16 --use_parallelism_config true "
+                           "--parallelism_config_cp_size 4 --parallelism_config_tp_size 2 "
+                           "--parallelism_config_cp_comm_strategy alltoall sft.py "
+                           "--model_name_or_path Qwen/Qwen3-8B --max_length 131072\n")
+                      .scenario.job;
+  CHECK(job.parallel.context == 4);
+  CHECK(job.parallel.tensor == 2);
+  CHECK(job.communication.context_exchange == ContextExchange::ring);
+}
+
 TEST_CASE("launchers say who shards, and arguments win over files", "[scenarios][import]") {
   const std::string script =
       "#!/bin/bash\naccelerate launch --config_file fsdp.yaml --num_processes 8 sft.py \\\n"

@@ -150,6 +150,88 @@ TEST_CASE("Unsloth trains in the 16 bits that a device has", "[scenarios][import
   CHECK(on("dgx-a100") == Precision::bf16);
 }
 
+TEST_CASE("what a script never runs is passed over, what it sets later counts",
+          "[scenarios][import]") {
+  const std::string loading =
+      "\nif False:\n    model, tokenizer = FastLanguageModel.from_pretrained('lora_model')\n"
+      "elif True:\n    print('saved')\nelse:\n    trainer = SFTTrainer(model=other())\n";
+  const std::string plain = unsloth_script;
+  CHECK(script(plain + loading).scenario.job.model.name == "llama3.1-8b");
+  CHECK(script(plain + "for i in range(3):\n    show(model)\n").scenario.job.cluster.gpus() == 1);
+  CHECK(has(script_refusal(plain + "if cond:\n  pass\nelse:\n  c = LoraConfig(r=4)\n"),
+            "stands in a branch"));
+  const std::string early = "args = TrainingArguments(max_steps=60)\nargs.max_steps = 90\n";
+  CHECK(script(early + plain).scenario.job.training.tokens == Approx(90.0 * 8 * 2048));
+  CHECK(script("steps = 60\nsteps, rest = find()\n" + plain).scenario.job.training.sequence ==
+        2048);
+  CHECK(has(script_refusal(plain + "second = DPOTrainer(model=model)\n"),
+            "begins a second training, after SFTTrainer in line "));
+}
+
+TEST_CASE("tuples, open brackets and values that feed themselves end in words",
+          "[scenarios][import]") {
+  const std::string plain = unsloth_script;
+  CHECK(script("results = run(multiply, [(A, B)])\npair = (A, B)\n" + plain)
+            .scenario.job.training.micro_batch == 2);
+  for (const char* broken : {"f(a, [(A, B)]\n", "x = [(1, 2\n", "y = f(\n", "z = {(((\n"})
+    CHECK_FALSE(script_refusal(std::string("import a\nx.from_pretrained(1)\n") + broken).empty());
+  std::string growing =
+      "import a\nx.from_pretrained(1)\nv0 = SFTConfig(a='" + std::string(3000, 'x') + "')\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string before = "v" + std::to_string(i - 1);
+    growing += "v" + std::to_string(i) + " = SFTConfig(a=" + before + ", b=" + before + ")\n";
+  }
+  CHECK(has(script_refusal(growing), "grows too large"));
+}
+
+TEST_CASE("Unsloth's full fine-tuning, 16 bits and halves of the layers", "[scenarios][import]") {
+  const std::string four = "load_in_4bit=True";
+  const Job whole = script(swapped(four, "full_finetuning=True")).scenario.job;
+  CHECK_FALSE(whole.fine_tuning.adapts());
+  CHECK(whole.training.master_weights == MasterWeights::none);
+  CHECK(whole.memory.offloaded_layers == 32);
+  const Job wide = script(swapped(four, "load_in_16bit=True")).scenario.job;
+  CHECK(wide.fine_tuning.adapts());
+  CHECK_FALSE(wide.fine_tuning.packs_frozen());
+  PlanImportOptions turing;
+  turing.host = "t4";
+  CHECK(import_framework(Framework::transformers, swapped(four, "full_finetuning=True"), "train.py",
+                         turing)
+            .scenario.job.training.master_weights == MasterWeights::fp32);
+  const std::string modules =
+      "target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\", \"gate_proj\", "
+      "\"up_proj\", \"down_proj\"]";
+  const auto tuned = [&](const std::string& said) {
+    return script(swapped(modules, said)).scenario.job.fine_tuning;
+  };
+  const EnumSet<AdapterTarget> attention{AdapterTarget::query, AdapterTarget::key,
+                                         AdapterTarget::value, AdapterTarget::projection};
+  CHECK(tuned("finetune_vision_layers=False, finetune_mlp_modules=False").targets == attention);
+  CHECK(has(script_refusal(swapped(modules, "finetune_vision_layers=True")),
+            "puts adapters into a tower"));
+  const FineTuning saved = tuned("target_modules=[\"q_proj\", \"embed_tokens\", \"lm_head\"]");
+  CHECK(saved.targets == EnumSet<AdapterTarget>{AdapterTarget::query});
+  CHECK(saved.trained == EnumSet<ModelPart>{ModelPart::embedding, ModelPart::output});
+}
+
+TEST_CASE("degrees of a script are read, and objects that are not known refused",
+          "[scenarios][import]") {
+  const auto trained = [](const std::string& arguments) {
+    return "import torch\n"
+           "model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen3-8B', dtype=torch.bfloat16)\n"
+           "ranks = ParallelismConfig(dp_shard_size=2, cp_size=4, cp_handler=\n"
+           "    TorchContextParallelConfig(cp_comm_strategy='alltoall'))\n"
+           "args = SFTConfig(max_length=65536, fsdp='full_shard', " +
+           arguments + ")\ntrainer = SFTTrainer(model=model, args=args)\n";
+  };
+  const Job job = script(trained("parallelism_config=ranks")).scenario.job;
+  CHECK(job.parallel.context == 4);
+  CHECK(job.parallel.data == 2);
+  CHECK(job.communication.context_exchange == ContextExchange::ring);
+  CHECK(has(script_refusal(trained("parallelism_config=ranks_of(4)")), "parallelism_config"));
+  CHECK(has(script_refusal(trained("optim=chosen()")), "'chosen(...)' is not modelled"));
+}
+
 TEST_CASE("what a script decides while it runs is refused by name", "[scenarios][import]") {
   CHECK(has(script_refusal(swapped("args=TrainingArguments(", "args=arguments_of(")),
             "args: is 'arguments_of', which is not read without running the script"));

@@ -142,6 +142,21 @@ TEST_CASE("degrees of accelerate and Axolotl are read", "[scenarios][fine-tuning
   CHECK(mixed.parallel.tensor == 2);
   CHECK(mixed.parallel.data == 8);
   CHECK(mixed.parallel.zero_group == 4);
+  const auto sized = [](const std::string& sizes) {
+    return sharded_job(Framework::transformers,
+                       std::string(trainer_arguments) +
+                           "distributed_type: FSDP\nfsdp_config: {fsdp_version: 2}\n"
+                           "parallelism_config: {" +
+                           sizes + "}\n");
+  };
+  const Job copies = sized("cp_size: 8, dp_replicate_size: 2, dp_shard_size: 1");
+  CHECK(copies.parallel.zero == 3);  // over the ranks of a sequence
+  CHECK(copies.parallel.zero_group == 1);
+  CHECK(copies.communication.context_exchange == ContextExchange::all_gather);
+  CHECK(sized("cp_size: 4, cp_comm_strategy: alltoall").communication.context_exchange ==
+        ContextExchange::ring);
+  CHECK(sized("sp_size: 4, dp_shard_size: 4").communication.context_exchange ==
+        ContextExchange::all_to_all);
   const Job split = sharded_job(Framework::axolotl, std::string(axolotl_arguments) +
                                                         "fsdp_version: 2\ndp_shard_size: 8\n"
                                                         "context_parallel_size: 2\n");
