@@ -76,7 +76,7 @@ const YamlNode* run_called(const std::string& id, const std::vector<const YamlNo
   diagnostics.add(Diagnostic{
       name, 0, 0, "runs",
       id.empty() ? fmt::format("holds {} runs; name one, as {}#{}. Their ids: {}{}", ids.size(),
-                               name, printable_key(first.front()), joined(first),
+                               name, escaped(first.front()), joined(first),
                                ids.size() > ids_shown ? ", ..." : "")
                  : fmt::format("has no run {}{}", in_quotes(id), nearest_hint(id, ids))});
   return nullptr;
