@@ -150,6 +150,37 @@ void TuningReader::read_frozen(bool lora, bool quantised, FineTuning& fine) {
   if (lora) fine.frozen_format = format;
 }
 
+/// Axolotl's names of what is trained, matched from the begin of a parameter's name: all of the
+/// language model, with a tower frozen beside it, is what is trained anyway without images.
+void TuningReader::read_unfrozen() {
+  const Keys key{"unfrozen_parameters"};
+  const std::vector<std::string> words = words_of(key);
+  const LlmShape* const model = shape();
+  if (words.empty() || model == nullptr) return;
+  const std::string body = model->vision ? "model.language_model" : "model";
+  bool layers = false;
+  bool head = model->tied_embeddings;
+  bool others = false;
+  bool adapters = false;
+  for (std::string word : words) {
+    if (word.starts_with('^')) word.erase(0, 1);
+    adapters = adapters || word.starts_with("base_model") || word.starts_with(".*");
+    word.resize(word.find_last_not_of("$*.") + 1);
+    layers = layers || word == body;
+    head = head || word == "lm_head" || word == "lm_head.weight";
+    others = others || (word != body && !word.starts_with("lm_head"));
+  }
+  if (job_.fine_tuning.adapts() && !adapters)
+    return refuse(key,
+                  "freezes the adapters as well, whose names begin with base_model: nothing is "
+                  "trained; --leave-out unfrozen_parameters reads the rest");
+  if (job_.fine_tuning.adapts() || others || !layers || !head)
+    return refuse(key,
+                  "trains some parameters and freezes others, which is not modelled; --leave-out "
+                  "unfrozen_parameters ignores it");
+  assume("all of the language model is trained, which unfrozen_parameters names whole");
+}
+
 void TuningReader::read_adapter() {
   FineTuning& fine = job_.fine_tuning;
   const std::string kind = in_.text(keys_.adapter);
@@ -165,6 +196,8 @@ void TuningReader::read_adapter() {
                       "layer_replication", "exclude_modules", "trainable_token_indices"});
   read_frozen(lora, kind == "qlora", fine);
   read_targets(lora, fine);
+  if (const LlmShape* const model = shape()) drop_prediction(*model);
+  if (!lora && framework_ == TuningFramework::axolotl) read_unfrozen();
   if (!lora) return;
   if (some_layers != nullptr &&
       (!some_layers->items.empty() || !some_layers->entries.empty() || !some_layers->text.empty()))
@@ -181,6 +214,7 @@ void TuningReader::read_adapter() {
     assume(fmt::format("dropout {} before the adapters, the default", fine.dropout));
   fit_to_model(fine);
   read_trained(fine);
+  if (framework_ == TuningFramework::axolotl) read_unfrozen();
 }
 
 }  // namespace foretrain::tuning

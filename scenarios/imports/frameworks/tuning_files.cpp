@@ -336,11 +336,13 @@ void find_fsdp(const std::vector<std::pair<std::string, std::string>>& beside, T
   if (group) named->value = std::move(*group);
 }
 
-/// Whether a further file is what `fsdp_config` of this one names.
+/// Whether a further file is what `fsdp_config` or `fsdp` of this one names.
 bool is_fsdp_file(const std::string& name, const YamlNode& root) {
-  const YamlNode* const named = root.find("fsdp_config");
-  return named != nullptr && named->is_scalar() &&
-         fs::path(named->text).filename() == fs::path(name).filename();
+  return std::ranges::any_of(std::to_array({"fsdp_config", "fsdp"}), [&](const char* key) {
+    const YamlNode* const named = root.find(key);
+    return named != nullptr && named->is_scalar() && named->text.ends_with(".json") &&
+           fs::path(named->text).filename() == fs::path(name).filename();
+  });
 }
 
 /// Arguments win over the files that a launch names.

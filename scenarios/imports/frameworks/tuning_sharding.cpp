@@ -213,9 +213,12 @@ void TuningReader::read_ranks(int gpus, int copies, int shards) {
   parallel.data = std::max(1, gpus / replica);
   if (gpus % replica != 0 || parallel.data % copies != 0 ||
       (shards > 0 && copies * shards != parallel.data)) {
-    refuse(named, fmt::format("tensor {} x context {} x {} copies x {} shards do not make {} GPUs",
-                              parallel.tensor, parallel.context, copies,
-                              shards > 0 ? std::to_string(shards) : "any", gpus));
+    const std::string asked =
+        shards > 0 ? fmt::format("; give --gpus {}", replica * copies * shards) : std::string();
+    refuse(named,
+           fmt::format("tensor {} x context {} x {} copies x {} shards do not make {} GPUs{}",
+                       parallel.tensor, parallel.context, copies,
+                       shards > 0 ? std::to_string(shards) : "any", gpus, asked));
     return;
   }
   const int spread = parallel.data / copies;

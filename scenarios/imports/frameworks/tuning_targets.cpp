@@ -220,7 +220,6 @@ std::vector<std::string> TuningReader::usual_targets() {
 void TuningReader::fit_to_model(FineTuning& fine) {
   const LlmShape* const model = shape();
   if (model == nullptr) return;
-  drop_prediction(*model);
   if (!model->moe) {
     fine.expert_adapters = FineTuning{}.expert_adapters;
     return;

@@ -94,6 +94,7 @@ class TuningReader {
   /// How the base rests, by switches and bits alone.
   FrozenFormat stated_format(bool quantised);
   void read_frozen(bool lora, bool quantised, FineTuning& fine);
+  void read_unfrozen();
   void read_adapter();
 
   // tuning_objective.cpp

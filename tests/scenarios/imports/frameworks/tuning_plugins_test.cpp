@@ -10,9 +10,9 @@ namespace {
 
 using test::has;
 
-constexpr const char* plain_axolotl =
+constexpr const char* plugged_axolotl =
     "base_model: Qwen/Qwen3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n";
-constexpr const char* plain_swift = "model: Qwen/Qwen3-8B\nmax_length: 2048\n";
+constexpr const char* plugged_swift = "model: Qwen/Qwen3-8B\nmax_length: 2048\n";
 
 ImportedScenario plugged(Framework framework, const std::string& text,
                          std::vector<std::pair<std::string, std::string>> beside = {},
@@ -40,7 +40,7 @@ std::string plug_refusal(Framework framework, const std::string& text,
 }  // namespace
 
 TEST_CASE("Axolotl's formats without a second copy", "[scenarios][fine-tuning]") {
-  const std::string axolotl = plain_axolotl;
+  const std::string axolotl = plugged_axolotl;
   const auto precision = [&](const std::string& keys) {
     return plugged_job(Framework::axolotl, axolotl + keys).training.precision;
   };
@@ -57,7 +57,7 @@ TEST_CASE("Axolotl's formats without a second copy", "[scenarios][fine-tuning]")
 
 TEST_CASE("Axolotl's kernels of flash-attn and its own are fused ones",
           "[scenarios][fine-tuning]") {
-  const std::string axolotl = plain_axolotl;
+  const std::string axolotl = plugged_axolotl;
   const auto fused = [&](const std::string& key) {
     return plugged_job(Framework::axolotl, axolotl + key + ": true\n").training.fused_kernels;
   };
@@ -68,6 +68,28 @@ TEST_CASE("Axolotl's kernels of flash-attn and its own are fused ones",
   CHECK(has(plugged(Framework::axolotl, axolotl + "fused_attn_kernel: true\n").text,
             "norms of queries and keys one by one"));
   CHECK(has(plug_refusal(Framework::axolotl, axolotl + "use_kernels: true\n"), "of the Hub"));
+}
+
+TEST_CASE("Axolotl's unfrozen_parameters: the whole language model, or a refusal by name",
+          "[scenarios][fine-tuning]") {
+  const std::string tower =
+      "base_model: Qwen/Qwen3.5-27B\nsequence_len: 2048\nmicro_batch_size: 1\n";
+  const std::string whole = "unfrozen_parameters: [model.language_model.*, lm_head.*]\n";
+  const Job job = plugged_job(Framework::axolotl, tower + whole);
+  CHECK(job.fine_tuning == FineTuning{});
+  CHECK(job.model.mtp_layers == 0);  // transformers loads none
+  const std::string text = plugged_axolotl;
+  CHECK(plugged_job(Framework::axolotl, text + "unfrozen_parameters: ['^model.*', '^lm_head.*']\n")
+            .fine_tuning == FineTuning{});
+  for (const char* some : {"[lm_head.*]", "[model.language_model.*, lm_head.*]", "[model.*]",
+                           "[model.*, lm_head.*, 'model.layers.3[0-5]+.mlp']"})
+    CHECK(has(plug_refusal(Framework::axolotl, text + "unfrozen_parameters: " + some + "\n"),
+              "trains some parameters and freezes others"));
+  CHECK(has(plug_refusal(Framework::axolotl,
+                         tower + whole + "adapter: lora\nlora_r: 8\nlora_target_linear: true\n"),
+            "nothing is trained"));
+  CHECK(plugged_job(Framework::axolotl, text + "unfrozen_parameters:\n").fine_tuning ==
+        FineTuning{});
 }
 
 TEST_CASE("GaLore for all modules is GaLore for whole layers", "[scenarios][fine-tuning]") {
@@ -102,7 +124,7 @@ TEST_CASE("LLaMA-Factory's second trainer freezes, and its kernels are NPUs'",
 }
 
 TEST_CASE("ms-swift's plug-ins: optimizers and tuners", "[scenarios][fine-tuning]") {
-  const std::string swift = plain_swift;
+  const std::string swift = plugged_swift;
   const auto optimizer = [&](const std::string& name) {
     return plugged_job(Framework::swift, swift + "train_type: full\noptimizer: " + name + "\n")
         .training.optimizer;
@@ -119,7 +141,7 @@ TEST_CASE("ms-swift's plug-ins: optimizers and tuners", "[scenarios][fine-tuning
 }
 
 TEST_CASE("ms-swift makes its own loss where sequences are split", "[scenarios][fine-tuning]") {
-  const std::string swift = std::string(plain_swift) + "use_liger_kernel: true\n";
+  const std::string swift = std::string(plugged_swift) + "use_liger_kernel: true\n";
   const auto cuts = [](const Job& job) {
     return job.training.fused_kernels.has(FusedKernel::linear_loss);
   };
@@ -130,7 +152,7 @@ TEST_CASE("ms-swift makes its own loss where sequences are split", "[scenarios][
 }
 
 TEST_CASE("ms-swift's --fsdp names a file of its own", "[scenarios][import]") {
-  const std::string swift = std::string(plain_swift) + "fsdp: ./config/mine.json\n";
+  const std::string swift = std::string(plugged_swift) + "fsdp: ./config/mine.json\n";
   const std::string file =
       R"({"_note": "mine", "fsdp": "full_shard auto_wrap", "fsdp_config":
           {"activation_checkpointing": false, "activation_cpu_offload": true}})";
