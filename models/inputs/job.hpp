@@ -269,7 +269,7 @@ struct Parallel {
   int data = 1;
   RankOrder order = data_in_stage;
   int zero = 0;        ///< 0: replicated; 1: optimizer; 2: + gradients; 3: + weights
-  int zero_group = 0;  ///< ranks a shard is spread over; 0: all data-parallel ranks
+  int zero_group = 0;  ///< replicas that a set of shards is spread over; 0: all of them
   VocabularyKind vocabulary = VocabularyKind::ends;
   std::vector<int> stage_layers;  ///< layers per stage when given; empty: see StageLayout
   /// That holds the prediction modules, from 0 on; nothing: the one with the loss.

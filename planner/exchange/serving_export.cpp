@@ -51,6 +51,10 @@ class ServingWriter {
     if (!add(says, value)) book_.refuse(what);
   }
 
+  static std::string layout_key(const char* name) {
+    return fmt::format("serving.parallel.{}", name);
+  }
+
   void add_layout() {
     const ServingLayout& layout = plan_.layout;
     if (!add("stage_ranks", fmt::format("{}", layout.stage())))
@@ -61,12 +65,10 @@ class ServingWriter {
       add_switch("attention_apart", "");
     if (layout.expert == 1 || add("expert", fmt::format("{}", layout.expert))) return;
     if (layout.expert == layout.stage())
-      add_switch("experts_apart", "serving.parallel.expert");
+      add_switch("experts_apart", layout_key("expert").c_str());
     else
-      book_.refuse(
-          fmt::format("serving.parallel.expert: {}; the engine has 1 or all {} GPUs of a "
-                      "stage",
-                      layout.expert, layout.stage()));
+      book_.refuse(fmt::format("{}: {}; the engine has 1 or all {} GPUs of a stage",
+                               layout_key("expert"), layout.expert, layout.stage()));
   }
 
   void add_limits() {
