@@ -107,7 +107,7 @@ TEST_CASE("slices of data sets, and what is held back, are the length of the run
         3.0 * 125 * 8 * 2048);
 }
 
-TEST_CASE("--examples tells the length of a run that counts epochs", "[scenarios][import]") {
+TEST_CASE("an option tells the length of a run that counts epochs", "[scenarios][import]") {
   PlanImportOptions options;
   options.gpus = 8;
   options.examples = 1000;
