@@ -150,6 +150,12 @@ std::vector<std::string> settings_between(const Job& now, const Job& then) {
   return settings;
 }
 
+/// Whether a plan states the micro-batches that a chunk takes in a row and the other has one chunk,
+/// where that key has no meaning and no setting takes it away.
+bool strands_group(const Parallel& now, const Parallel& then) {
+  return now.microbatch_group > 0 && then.virtual_stages < now.virtual_stages;
+}
+
 bool faster(const Change& a, const Change& b) { return a.step && b.step && *a.step < *b.step; }
 
 /// Plans that split the model otherwise, over plan_sizes() of the machine of `job`, each with as
@@ -165,6 +171,7 @@ std::vector<Change> layouts_that_fit(const Job& now, const Job& job, const Searc
                            [](const Fitting& a, const Fitting& b) { return a.least < b.least; });
   std::vector<Change> best;
   for (const Fitting& plan : fitting) {
+    if (strands_group(now.parallel, plan.job.parallel)) continue;
     const bool full = best.size() == most_layouts;
     if (full && (!best.back().step || plan.least >= *best.back().step)) break;
     Change change{settings_between(now, plan.job), plan.peak, std::nullopt};
