@@ -24,7 +24,8 @@ bool RunJobBuilder::set_zero() {
     parallel.zero = keeps_weights ? 2 : 3;
   } else if (zero == "hsdp") {
     parallel.zero = 3;
-    parallel.zero_group = record_.gpus_per_node.value_or(8);
+    // Over the GPUs of a host, which hold all context ranks of their replicas.
+    parallel.zero_group = std::max(1, record_.gpus_per_node.value_or(8) / parallel.context);
   } else if (zero == "ddp") {
     parallel.zero = 0;
   } else if (zero.empty()) {

@@ -37,7 +37,7 @@ struct RunRecord {
   std::optional<int> gpus, gpus_per_node;
   std::optional<int> tensor, pipeline, virtual_stages, data, context, expert, expert_tensor;
   std::optional<int> layers_last_stage;
-  std::optional<int> zero_group;  ///< ranks that share a shard; absent: all
+  std::optional<int> zero_group;  ///< replicas that share a set of shards; absent: all
   std::optional<bool> sequence_parallel, distributed_optimizer, compiled;
   std::optional<bool> overlap_gradients, overlap_tensor, overlap_pipeline;
   bool sliding_window = false;

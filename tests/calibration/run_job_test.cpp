@@ -110,6 +110,15 @@ TEST_CASE("records as jobs: sharding over all ranks, over a group, and what JAX 
   CHECK(group.parallel.zero == 1);
   CHECK(group.parallel.zero_group == 4);
   CHECK(job_of("internevo-tgs-tp2-z-1-64g").parallel.zero_group == 0);  // -1: all ranks
+  // The GPUs of a host hold half as many replicas of two context ranks.
+  RunRecord hybrid = shipped_run("mosaic-084-30b-s512-8xA100");
+  hybrid.zero = "hsdp";
+  hybrid.gpus = 32;
+  hybrid.gpus_per_node = 8;
+  hybrid.data = 16;
+  hybrid.context = 2;
+  hybrid.global_batch.reset();
+  CHECK(job_of(hybrid).parallel.zero_group == 4);
   const Job maxtext = job_of("dgxc-v25.03-maxtext-llama3-70b-bf16-2048");
   CHECK(maxtext.parallel.zero == 3);
   CHECK(maxtext.parallel.zero_group == 128);

@@ -199,7 +199,9 @@ void TuningReader::read_layout(const Host& host) {
   }
   const int gpus = gpus_for(size, static_cast<int>(ranks), host.gpus, options_, plan_.notes);
   read_ranks(gpus, copies, shards);
-  if (hybrid_ && parallel.data > host.gpus) parallel.zero_group = host.gpus;
+  // Replicas of a host, with all of their ranks.
+  const int inside = std::max(1, host.gpus / (parallel.tensor * parallel.context));
+  if (hybrid_ && parallel.data > inside) parallel.zero_group = inside;
   // PyTorch's FSDP with one rank shards nothing.
   if (parallel.data * parallel.context == 1) parallel.zero = 0;
 }

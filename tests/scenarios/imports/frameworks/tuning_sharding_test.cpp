@@ -107,6 +107,12 @@ TEST_CASE("strategies of FSDP are read by name and number", "[scenarios][fine-tu
   CHECK(with("NO_SHARD").parallel.zero == 0);
   CHECK(with("HYBRID_SHARD").parallel.zero == 3);
   CHECK(with("HYBRID_SHARD").parallel.zero_group == 8);
+  // The GPUs of a host hold half as many replicas of two context ranks.
+  const Job rings = sharded_job(Framework::axolotl,
+                                std::string(axolotl_arguments) +
+                                    "context_parallel_size: 2\nfsdp: [hybrid_shard, auto_wrap]\n");
+  CHECK(rings.parallel.context == 2);
+  CHECK(rings.parallel.zero_group == 4);
   CHECK(with("HYBRID_SHARD_ZERO2").parallel.zero == 2);
   CHECK(with("HYBRID_SHARD_ZERO2").parallel.zero_group == 8);
   CHECK(has(sharding_refusal(Framework::transformers,
