@@ -17,6 +17,7 @@
 #include "models/grid/stage_layout.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/rules/plan_sizes.hpp"
+#include "models/schedules/registry.hpp"
 #include "models/step/step_bounds.hpp"
 #include "models/step/step_costs.hpp"
 #include "planner/forecast/plan_moves.hpp"
@@ -24,6 +25,14 @@
 #include "planner/forecast/search_limits.hpp"
 
 namespace foretrain {
+
+std::vector<std::string> stranded_settings(const Parallel& now, const Parallel& then) {
+  std::vector<std::string> settings;
+  const bool chunks = traits_of(then.schedule).chunks == chunks_chosen;
+  if (now.microbatch_group > 0 && !chunks) settings.emplace_back("parallel.microbatch_group=null");
+  if (now.zero_group > 0 && then.zero == 0) settings.emplace_back("parallel.zero_group=null");
+  return settings;
+}
 namespace {
 
 constexpr std::size_t most_layouts = 6;  ///< as many as a report shows
@@ -144,16 +153,11 @@ std::vector<std::string> settings_between(const Job& now, const Job& then) {
   set("parallel.expert", from.expert, to.expert);
   if (!settings.empty()) settings.push_back(fmt::format("parallel.data={}", to.data));
   set("parallel.zero", from.zero, to.zero);
+  for (std::string& setting : stranded_settings(from, to)) settings.push_back(std::move(setting));
   set("training.micro_batch", now.training.micro_batch, then.training.micro_batch);
   set("memory.recompute", name_of(now.memory.recompute.kind), name_of(then.memory.recompute.kind));
   set("memory.offload", name_of(now.memory.offload), name_of(then.memory.offload));
   return settings;
-}
-
-/// Whether a plan states the micro-batches that a chunk takes in a row and the other has one chunk,
-/// where that key has no meaning and no setting takes it away.
-bool strands_group(const Parallel& now, const Parallel& then) {
-  return now.microbatch_group > 0 && then.virtual_stages < now.virtual_stages;
 }
 
 bool faster(const Change& a, const Change& b) { return a.step && b.step && *a.step < *b.step; }
@@ -171,7 +175,6 @@ std::vector<Change> layouts_that_fit(const Job& now, const Job& job, const Searc
                            [](const Fitting& a, const Fitting& b) { return a.least < b.least; });
   std::vector<Change> best;
   for (const Fitting& plan : fitting) {
-    if (strands_group(now.parallel, plan.job.parallel)) continue;
     const bool full = best.size() == most_layouts;
     if (full && (!best.back().step || plan.least >= *best.back().step)) break;
     Change change{settings_between(now, plan.job), plan.peak, std::nullopt};

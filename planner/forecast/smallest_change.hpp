@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ namespace foretrain {
 /// @pre the plan of the scenario's job is legal
 [[nodiscard]] std::vector<Change> changes_that_fit(const Scenario& scenario,
                                                    const SearchLimits& limits = {});
+
+/// Settings that take away what the plan `now` states and the plan `then` has no use for, so that a
+/// scenario reads it: "parallel.zero_group=null".
+[[nodiscard]] std::vector<std::string> stranded_settings(const Parallel& now, const Parallel& then);
 
 /// A single change on one host, whether it fits or not.
 struct TriedChange {

@@ -12,6 +12,7 @@
 #include "models/grid/process_grid.hpp"
 #include "models/rules/plan_rules.hpp"
 #include "models/schedules/registry.hpp"
+#include "planner/forecast/smallest_change.hpp"
 #include "planner/search/search_space.hpp"
 #include "scenarios/sections/parallel_keys.hpp"
 
@@ -202,6 +203,8 @@ std::vector<std::string> settings_at(const Job& base, const SearchSpace& space,
   set("parallel.data", plan.data);
   if (plan.order != base.parallel.order) set("parallel.order", rank_order_text(plan.order));
   set("parallel.zero", plan.zero);
+  for (std::string& setting : stranded_settings(base.parallel, plan))
+    settings.push_back(std::move(setting));
   const RecomputeChoice& recompute =
       space.recompute[static_cast<std::size_t>(index) % space.recompute.size()];
   if (!recompute.given) set("memory.recompute", recompute.name);

@@ -169,6 +169,11 @@ void erase_path(YamlNode& node, std::string_view path) {
     erase_path(entry->value, path.substr(dot + 1));
 }
 
+/// The value of an override, below the groups of its path.
+const YamlNode& leaf_of(const YamlNode& node) {
+  return node.is_map() && node.entries.size() == 1 ? leaf_of(node.entries.front().value) : node;
+}
+
 }  // namespace
 
 YamlNode merge_documents(YamlNode base, YamlNode over, const FieldTable& table,
@@ -242,6 +247,8 @@ ComposedDocument compose_scenario(const std::string& text, const std::string& na
     auto over = parse_override(flag, ++ordinal, scenario_fields(), diagnostics);
     if (!over)
       document.state = Document::partial;
+    else if (leaf_of(*over).is_null())
+      erase_path(document.root, flag.substr(0, flag.find('=')));
     else if (document.root.is_map())
       document.root =
           merge_documents(std::move(document.root), std::move(*over), scenario_fields());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scenarios/sections/compose.hpp"
+#include "scenarios/resolve/scenario.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -204,4 +205,20 @@ TEST_CASE("overrides: a value may hold an equals sign and blanks", "[scenarios]"
 }
 
 }  // namespace
+TEST_CASE("an override without a value leaves a key out, and a later one sets it",
+          "[scenarios][compose]") {
+  const auto group = [](const std::vector<std::string>& overrides) {
+    LoadOptions options;
+    options.overrides = overrides;
+    return load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/llama3.1-405b-256xgb200.yaml", options)
+        .job.parallel.microbatch_group;
+  };
+  CHECK(group({"parallel.microbatch_group=16"}) == 16);
+  CHECK(group({"parallel.microbatch_group=16", "parallel.microbatch_group=null"}) == 0);
+  CHECK(group({"parallel.microbatch_group=null", "parallel.microbatch_group=16"}) == 16);
+  CHECK(group({"parallel.microbatch_group=~"}) == 0);
+  CHECK_THROWS_WITH(group({"model=null"}), Catch::Contains("required key is missing"));
+  CHECK_THROWS_WITH(group({"parallel.tensr=null"}), Catch::Contains("parallel.tensor"));
+}
+
 }  // namespace foretrain

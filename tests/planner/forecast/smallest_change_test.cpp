@@ -53,6 +53,25 @@ TEST_CASE("every change that is offered is legal, fits, and takes as long as it 
   }
 }
 
+TEST_CASE("a layout without chunks takes a stated group of micro-batches away",
+          "[planner][change]") {
+  const std::vector<std::string> grouped{"parallel.microbatch_group=128"};
+  const Scenario scenario =
+      load_scenario(scenario_folder + "llama3.1-405b-256xgb200.yaml", {grouped, {}});
+  REQUIRE_FALSE(memory_of(scenario.job).fits());
+  int whole = 0;
+  for (const Change& change : changes_that_fit(scenario)) {
+    std::vector<std::string> overrides = grouped;
+    overrides.insert(overrides.end(), change.settings.begin(), change.settings.end());
+    CAPTURE(change.text());
+    const Job job =
+        load_scenario(scenario_folder + "llama3.1-405b-256xgb200.yaml", {overrides, {}}).job;
+    CHECK(memory_of(job).fits());
+    if (job.parallel.virtual_stages == 1) ++whole;
+  }
+  CHECK(whole > 0);
+}
+
 TEST_CASE("changes come fastest first, those without a time last", "[planner][change]") {
   const auto changes = changes_that_fit(scenario_with(
       {"parallel.tensor=2", "parallel.pipeline=4", "parallel.data=128", "memory.recompute=none"}));
