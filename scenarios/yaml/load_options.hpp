@@ -34,7 +34,7 @@ FORETRAIN_ENUM_NAMES(Work, {Work::training, "training"}, {Work::serving, "servin
 enum class Purpose { training, serving, steps, any };
 
 struct LoadOptions {
-  std::vector<std::string> overrides;           ///< "parallel.tensor=4"; "KEY=null" leaves a key out
+  std::vector<std::string> overrides;  ///< "parallel.tensor=4"; "KEY=null" leaves a key out
   std::vector<std::filesystem::path> catalogs;  ///< extra catalog roots, searched first
   std::filesystem::path root = {};  ///< `extends` may lead anywhere below it; empty: see below
   Purpose purpose = Purpose::training;
