@@ -7,6 +7,7 @@
 #include "models/base/ranges.hpp"
 #include "scenarios/fields/shipped_table.hpp"
 #include "scenarios/imports/frameworks/dialect.hpp"
+#include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {
 namespace {
@@ -173,6 +174,18 @@ std::vector<std::pair<std::string, std::string>> pairs_at(const FieldValues& val
   return pairs;
 }
 
+/// A term of one's own has to be one that the shipped dialect has: functions know no others.
+void check_term(const FieldValues& file, const std::string& path, const FieldValues& shipped,
+                Diagnostics& diagnostics) {
+  std::vector<std::string> known;
+  for (int i = 0; i < shipped.list_size("terms"); ++i)
+    known.push_back(shipped.text(fmt::format("terms[{}].says", i)));
+  if (!contains(known, file.text(path)))
+    diagnostics.add(file.where(path), path,
+                    in_quotes(file.text(path)) + " is not a term of this dialect" +
+                        nearest_hint(file.text(path), known));
+}
+
 Dialect rows_of(const std::vector<FieldValues>& files) {
   Dialect dialect;
   Diagnostics diagnostics;
@@ -201,6 +214,8 @@ Dialect rows_of(const std::vector<FieldValues>& files) {
                                text_at(file, row + "usual"),
                                pairs_at(file, row + "values", diagnostics)});
     }
+    for (int i = 0; &file != &files.back() && i < file.list_size("terms"); ++i)
+      check_term(file, fmt::format("terms[{}].says", i), files.back(), diagnostics);
     for (int i = 0; i < file.list_size("fixed"); ++i) {
       const std::string row = fmt::format("fixed[{}].", i);
       if (const KeyRow* const means = key_at(file, row + "means", diagnostics))

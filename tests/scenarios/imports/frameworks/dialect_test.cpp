@@ -145,4 +145,20 @@ TEST_CASE("dialects: rows of a catalog folder count first, and broken ones name 
   }
 }
 
+TEST_CASE("dialects: a term of one's own stands in place of the shipped one",
+          "[scenarios][import]") {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::string& text) { folder.write("dialects/axolotl.yaml", text); };
+  write("schema: 1\nterms:\n  - {says: sequence, keys: [our_length], usual: 4096}\n");
+  const auto own = dialect_of(Framework::axolotl, {folder.path()});
+  CHECK(own->keys_of("sequence") == std::vector<std::string_view>{"our_length"});
+  CHECK(own->usual("sequence") == "4096");
+  CHECK(own->keys_of("model") == dialect_of(Framework::axolotl)->keys_of("model"));
+  write("schema: 1\nterms:\n  - {says: sequnce, keys: [our_length]}\n");
+  CHECK_THROWS_WITH(dialect_of(Framework::axolotl, {folder.path()}),
+                    Catch::Contains("axolotl.yaml:3") &&
+                        Catch::Contains("'sequnce' is not a term of this dialect") &&
+                        Catch::Contains("did you mean 'sequence'?"));
+}
+
 }  // namespace foretrain
