@@ -379,17 +379,20 @@ std::string as_options(const DialectWords& words) {
   return text + "\n";
 }
 
+std::string python_value(const DialectWord& word) {
+  if (word.text == "true") return "True";
+  if (word.text == "false") return "False";
+  return word.quoted ? YamlText::quoted(word.text) : word.text;
+}
+
 /// The keyword arguments of one call, a line each.
 std::string as_arguments(const DialectWords& words, std::string_view call, int depth = 4) {
   std::string text;
-  for (const WordGroup& group : groups_of(words))
+  for (const WordGroup& group : groups_of(words)) {
+    if (group.name != call) continue;
     for (const DialectWord& word : group.words)
-      if (group.name == call)
-        text += fmt::format("{:{}}{}={},\n", "", depth, word.key,
-                            word.text == "true"    ? "True"
-                            : word.text == "false" ? "False"
-                            : word.quoted          ? YamlText::quoted(word.text)
-                                                   : word.text);
+      text += fmt::format("{:{}}{}={},\n", "", depth, word.key, python_value(word));
+  }
   return text;
 }
 

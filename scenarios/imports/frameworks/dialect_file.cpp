@@ -50,6 +50,27 @@ std::vector<Field> other_fields() {
   return fields;
 }
 
+std::vector<Field> term_fields() {
+  return {{.path = "terms",
+           .kind = FieldKind::list,
+           .help = "What it says that functions put together, by names that they know."},
+          {.path = "terms[].says",
+           .help = "The name that functions know.",
+           .example = "accumulation",
+           .required = true},
+          {.path = "terms[].keys",
+           .kind = FieldKind::text_list,
+           .help = "Its names in the framework, the newest first; none: its runs have it.",
+           .example = "[gradient_accumulation_steps]"},
+          {.path = "terms[].usual",
+           .help = "What the framework takes without it, in its words.",
+           .example = "1"},
+          {.path = "terms[].values",
+           .kind = FieldKind::text_list,
+           .help = "Its words, each with what it says.",
+           .example = "[dpo=preference]"}};
+}
+
 std::vector<Field> meaning_fields() {
   return {schema_field(),
           {.path = "keys",
@@ -84,24 +105,6 @@ std::vector<Field> meaning_fields() {
            .example = "always",
            .default_text = "unusual",
            .choices = choices_of<DialectWritten>()},
-          {.path = "terms",
-           .kind = FieldKind::list,
-           .help = "What it says that functions put together, by names that they know."},
-          {.path = "terms[].says",
-           .help = "The name that functions know.",
-           .example = "accumulation",
-           .required = true},
-          {.path = "terms[].keys",
-           .kind = FieldKind::text_list,
-           .help = "Its names in the framework, the newest first; none: its runs have it.",
-           .example = "[gradient_accumulation_steps]"},
-          {.path = "terms[].usual",
-           .help = "What the framework takes without it, in its words.",
-           .example = "1"},
-          {.path = "terms[].values",
-           .kind = FieldKind::text_list,
-           .help = "Its words, each with what it says.",
-           .example = "[dpo=preference]"},
           {.path = "fixed",
            .kind = FieldKind::list,
            .help = "Keys of a scenario that the framework has no word for."},
@@ -118,6 +121,7 @@ std::vector<Field> meaning_fields() {
 const FieldTable& dialect_fields() {
   static const FieldTable table("A dialect", [] {
     std::vector<Field> fields = meaning_fields();
+    append(fields, term_fields());
     append(fields, other_fields());
     return fields;
   }());
@@ -186,42 +190,53 @@ void check_term(const FieldValues& file, const std::string& path, const FieldVal
                         nearest_hint(file.text(path), known));
 }
 
+void add_keys(const FieldValues& file, Dialect& dialect, Diagnostics& diagnostics) {
+  for (int i = 0; i < file.list_size("keys"); ++i) {
+    const std::string row = fmt::format("keys[{}].", i);
+    DialectKey key{.means = key_at(file, row + "means", diagnostics),
+                   .keys = file.at(row + "keys").texts,
+                   .usual = text_at(file, row + "usual"),
+                   .values = pairs_at(file, row + "values", diagnostics),
+                   .unit = text_at(file, row + "unit"),
+                   .needs = text_at(file, row + "needs"),
+                   .with = key_at(file, row + "with", diagnostics),
+                   .written = file.choice<DialectWritten>(row + "written")};
+    if (key.means == nullptr) continue;
+    for (const auto& [word, text] : key.values)
+      if (const auto value = plan_key_value(*key.means, text); !value.value)
+        diagnostics.add(file.where(row + "values"), row + "values", value.error);
+    dialect.keys.push_back(std::move(key));
+  }
+}
+
+void add_terms(const FieldValues& file, const FieldValues& shipped, Dialect& dialect,
+               Diagnostics& diagnostics) {
+  for (int i = 0; i < file.list_size("terms"); ++i) {
+    const std::string row = fmt::format("terms[{}].", i);
+    if (&file != &shipped) check_term(file, row + "says", shipped, diagnostics);
+    dialect.terms.push_back({file.text(row + "says"), texts_at(file, row + "keys"),
+                             text_at(file, row + "usual"),
+                             pairs_at(file, row + "values", diagnostics)});
+  }
+}
+
+void add_fixed(const FieldValues& file, Dialect& dialect, Diagnostics& diagnostics) {
+  for (int i = 0; i < file.list_size("fixed"); ++i) {
+    const std::string row = fmt::format("fixed[{}].", i);
+    if (const KeyRow* const means = key_at(file, row + "means", diagnostics))
+      dialect.fixed.push_back({means, text_at(file, row + "is"), text_at(file, row + "left_out")});
+  }
+}
+
 Dialect rows_of(const std::vector<FieldValues>& files) {
   Dialect dialect;
   Diagnostics diagnostics;
   for (const FieldValues& file : files) {
     append(dialect.includes, texts_at(file, "includes"));
     add_others(others_in(file), dialect.others);
-    for (int i = 0; i < file.list_size("keys"); ++i) {
-      const std::string row = fmt::format("keys[{}].", i);
-      DialectKey key{.means = key_at(file, row + "means", diagnostics),
-                     .keys = file.at(row + "keys").texts,
-                     .usual = text_at(file, row + "usual"),
-                     .values = pairs_at(file, row + "values", diagnostics),
-                     .unit = text_at(file, row + "unit"),
-                     .needs = text_at(file, row + "needs"),
-                     .with = key_at(file, row + "with", diagnostics),
-                     .written = file.choice<DialectWritten>(row + "written")};
-      if (key.means == nullptr) continue;
-      for (const auto& [word, text] : key.values)
-        if (const auto value = plan_key_value(*key.means, text); !value.value)
-          diagnostics.add(file.where(row + "values"), row + "values", value.error);
-      dialect.keys.push_back(std::move(key));
-    }
-    for (int i = 0; i < file.list_size("terms"); ++i) {
-      const std::string row = fmt::format("terms[{}].", i);
-      dialect.terms.push_back({file.text(row + "says"), texts_at(file, row + "keys"),
-                               text_at(file, row + "usual"),
-                               pairs_at(file, row + "values", diagnostics)});
-    }
-    for (int i = 0; &file != &files.back() && i < file.list_size("terms"); ++i)
-      check_term(file, fmt::format("terms[{}].says", i), files.back(), diagnostics);
-    for (int i = 0; i < file.list_size("fixed"); ++i) {
-      const std::string row = fmt::format("fixed[{}].", i);
-      if (const KeyRow* const means = key_at(file, row + "means", diagnostics))
-        dialect.fixed.push_back(
-            {means, text_at(file, row + "is"), text_at(file, row + "left_out")});
-    }
+    add_keys(file, dialect, diagnostics);
+    add_terms(file, files.back(), dialect, diagnostics);
+    add_fixed(file, dialect, diagnostics);
   }
   diagnostics.throw_if_any();
   return dialect;
