@@ -31,7 +31,7 @@ Outcome parse(const std::string& text, const YamlLimits& limits = {}) {
 
 using Messages = std::vector<std::string>;
 
-std::string repeated(std::string_view piece, int times) {
+std::string piece_times(std::string_view piece, int times) {
   std::string text;
   for (int i = 0; i < times; ++i) text += piece;
   return text;
@@ -84,22 +84,22 @@ TEST_CASE("tree: a message never repeats the character that ends the text", "[sc
 
 TEST_CASE("limits: a file of 1 MiB passes, one byte more does not", "[scenarios][error]") {
   std::string text = "a: 1\n";
-  text += repeated("#", (1 << 20) - 5);
+  text += piece_times("#", (1 << 20) - 5);
   CHECK(parse(text).messages.empty());
   CHECK(parse(text + "#").messages ==
         Messages{"f.yaml: file of 1048577 bytes; the limit is 1048576"});
 }
 
 TEST_CASE("limits: 64 levels pass, 65 do not", "[scenarios][error]") {
-  const auto nested = [](int depth) { return repeated("[", depth) + repeated("]", depth); };
+  const auto nested = [](int depth) { return piece_times("[", depth) + piece_times("]", depth); };
   CHECK(parse(nested(64)).messages.empty());
   CHECK(parse(nested(65)).messages ==
-        Messages{"f.yaml:1:65: " + repeated("[0]", 64) + ": nested deeper than 64 levels"});
+        Messages{"f.yaml:1:65: " + piece_times("[0]", 64) + ": nested deeper than 64 levels"});
 }
 
 TEST_CASE("limits: however a file nests, it is refused without a crash", "[scenarios][error]") {
-  const std::string nested = GENERATE_COPY(repeated("[", 100000), repeated("{a: ", 100000),
-                                           repeated("- ", 100000), repeated("? ", 100000));
+  const std::string nested = GENERATE_COPY(piece_times("[", 100000), piece_times("{a: ", 100000),
+                                           piece_times("- ", 100000), piece_times("? ", 100000));
   const auto outcome = parse(nested);
   CHECK_FALSE(outcome.root.has_value());
   CHECK(outcome.messages.size() == 1);
@@ -116,18 +116,18 @@ TEST_CASE("limits: 100,000 values pass, one more does not", "[scenarios][error]"
 }
 
 TEST_CASE("limits: a text of 4096 bytes passes, one more does not", "[scenarios][error]") {
-  CHECK(parse("a: " + repeated("x", 4096)).messages.empty());
-  CHECK(parse("a: " + repeated("x", 4097)).messages ==
+  CHECK(parse("a: " + piece_times("x", 4096)).messages.empty());
+  CHECK(parse("a: " + piece_times("x", 4097)).messages ==
         Messages{"f.yaml:1:4: a: text of 4097 bytes; the limit is 4096"});
-  CHECK(parse(repeated("k", 1000) + ": 1").messages.empty());
+  CHECK(parse(piece_times("k", 1000) + ": 1").messages.empty());
 }
 
 TEST_CASE("limits: they can be raised for larger data", "[scenarios]") {
   YamlLimits limits;
   limits.nesting = 100;
   limits.string_bytes = 10000;
-  CHECK(parse(repeated("[", 80) + repeated("]", 80), limits).messages.empty());
-  CHECK(parse("a: " + repeated("x", 9000), limits).messages.empty());
+  CHECK(parse(piece_times("[", 80) + piece_times("]", 80), limits).messages.empty());
+  CHECK(parse("a: " + piece_times("x", 9000), limits).messages.empty());
 }
 
 TEST_CASE("an alias bomb is refused before it unfolds", "[scenarios][error]") {

@@ -12,7 +12,7 @@ namespace {
 
 using test::has;
 
-ImportedScenario imported(Framework framework, const std::string& text) {
+ImportedScenario run_keys_import(Framework framework, const std::string& text) {
   PlanImportOptions options;
   options.gpus = 8;
   options.sequence = 2048;
@@ -29,7 +29,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("evaluation that is on is named as not modelled", "[scenarios][import]") {
   const auto notes = [](const std::string& more) {
-    return imported(Framework::transformers, trainer + more).notes;
+    return run_keys_import(Framework::transformers, trainer + more).notes;
   };
   const PlanNotes on =
       notes("eval_strategy: steps\neval_steps: 1\nper_device_eval_batch_size: 64\n");
@@ -43,15 +43,16 @@ TEST_CASE("evaluation that is on is named as not modelled", "[scenarios][import]
   const std::string axolotl =
       "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n"
       "gradient_checkpointing: true\n";
-  CHECK(imported(Framework::axolotl, axolotl + "val_set_size: 0.05\neval_batch_size: 8\n")
+  CHECK(run_keys_import(Framework::axolotl, axolotl + "val_set_size: 0.05\neval_batch_size: 8\n")
             .notes.evaluation == Names{"val_set_size", "eval_batch_size"});
-  CHECK(imported(Framework::axolotl, axolotl + "val_set_size: 0\n").notes.evaluation.empty());
+  CHECK(
+      run_keys_import(Framework::axolotl, axolotl + "val_set_size: 0\n").notes.evaluation.empty());
 }
 
 TEST_CASE("epochs count examples: without their number the run's length is not known",
           "[scenarios][import]") {
   const auto run = [](const std::string& more) {
-    return imported(Framework::transformers, trainer + more);
+    return run_keys_import(Framework::transformers, trainer + more);
   };
   const ImportedScenario open = run("num_train_epochs: 3\n");
   CHECK(open.notes.lengths == Names{"num_train_epochs"});
@@ -68,7 +69,7 @@ TEST_CASE("epochs of a known number of examples are the length of the run", "[sc
       "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ndo_train: true\n"
       "finetuning_type: lora\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n";
   const auto run = [&](const std::string& more) {
-    return imported(Framework::llamafactory, factory + more);
+    return run_keys_import(Framework::llamafactory, factory + more);
   };
   // 1,000 examples are 125 steps of 8.
   const ImportedScenario two = run("max_samples: 1000\nnum_train_epochs: 2.0\ndataset: mine\n");
@@ -82,7 +83,7 @@ TEST_CASE("epochs of a known number of examples are the length of the run", "[sc
 TEST_CASE("slices of data sets, and what is held back, are the length of the run",
           "[scenarios][import]") {
   const auto tokens = [](Framework framework, const std::string& text) {
-    return imported(framework, text).scenario.job.training.tokens;
+    return run_keys_import(framework, text).scenario.job.training.tokens;
   };
   const std::string axolotl =
       "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n"
@@ -138,7 +139,7 @@ TEST_CASE("ms-swift and the Trainer run no tensor ranks of Megatron", "[scenario
   const std::string swift =
       "model: meta-llama/Meta-Llama-3-8B\ntrain_type: full\nmax_length: 2048\n"
       "per_device_train_batch_size: 1\ntorch_dtype: bfloat16\n";
-  CHECK(imported(Framework::swift, swift).scenario.job.parallel.framework ==
+  CHECK(run_keys_import(Framework::swift, swift).scenario.job.parallel.framework ==
         PlanFramework::transformers);
 }
 
