@@ -12,7 +12,7 @@
 #include "planner/exchange/exports.hpp"
 #include "planner/text/quoting.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
-#include "scenarios/imports/frameworks/tuning_keys.hpp"
+#include "scenarios/imports/tuning/tuning_keys.hpp"
 
 namespace foretrain {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "models/layers/parameters.hpp"
 #include "scenarios/catalog/catalog.hpp"
-#include "scenarios/imports/frameworks/core_recipes.hpp"
+#include "scenarios/imports/core/core_recipes.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
 

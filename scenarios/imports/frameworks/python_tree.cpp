@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/internal/python_tree.hpp"
+#include "scenarios/imports/frameworks/python_tree.hpp"
 
 #include <algorithm>
 #include <array>

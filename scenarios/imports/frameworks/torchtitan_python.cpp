@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/python_tree.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/frameworks/python_tree.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

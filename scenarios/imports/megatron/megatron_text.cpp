@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/core_fields.hpp"
+#include "scenarios/imports/core/internal/core_fields.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/imports/megatron/megatron_source.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/core_import.hpp"
+#include "scenarios/imports/core/core_import.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/shell/launch_line.hpp"
 #include "scenarios/yaml/text_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/core_recipes.hpp"
+#include "scenarios/imports/core/core_recipes.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/imports/frameworks/core_recipes.hpp"
+#include "scenarios/imports/core/core_recipes.hpp"
 #include "scenarios/imports/frameworks/imported_plan.hpp"
 
 namespace foretrain {

@@ -10,9 +10,9 @@
 #include "models/layers/parameters.hpp"
 #include "scenarios/catalog/model_names.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/tuning/internal/swift_megatron.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain {
 namespace tuning {

@@ -12,7 +12,7 @@
 #include "models/layers/adapter_layers.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
 namespace {

@@ -2,7 +2,7 @@
 // Command lines of trainers: argparse as transformers' HfArgumentParser uses it, accelerate's
 // launcher (commands/launch.py), ms-swift's (swift/cli/main.py), which starts torchrun where
 // NPROC_PER_NODE is set.
-#include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
+#include "scenarios/imports/tuning/internal/tuning_launch.hpp"
 
 #include <algorithm>
 #include <array>

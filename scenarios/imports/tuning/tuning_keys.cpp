@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/tuning_keys.hpp"
+#include "scenarios/imports/tuning/tuning_keys.hpp"
 
 #include "models/base/ranges.hpp"
 #include "scenarios/yaml/units_text.hpp"

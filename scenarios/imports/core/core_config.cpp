@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/core_config.hpp"
+#include "scenarios/imports/core/core_config.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/core_fields.hpp"
+#include "scenarios/imports/core/internal/core_fields.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/shell/argument_reader.hpp"
 #include "scenarios/yaml/text_file.hpp"

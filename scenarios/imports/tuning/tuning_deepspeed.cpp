@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/internal/tuning_files.hpp"
+#include "scenarios/imports/tuning/internal/tuning_files.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_launch.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_python.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/tuning/internal/tuning_launch.hpp"
+#include "scenarios/imports/tuning/internal/tuning_python.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 

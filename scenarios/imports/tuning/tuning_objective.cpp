@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
 namespace {

@@ -3,7 +3,7 @@
 // LLaMA-Factory, ms-swift.
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
 void TuningReader::read_trained(FineTuning& fine) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scenarios/imports/frameworks/internal/core_fields.hpp"
+#include "scenarios/imports/core/internal/core_fields.hpp"
 
 #include "models/base/ranges.hpp"
 #include "scenarios/imports/frameworks/dialect.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python scripts of fine-tuning: Unsloth (unsloth/models/loader.py, llama.py: from_pretrained,
 // get_peft_model), transformers, PEFT, TRL.
-#include "scenarios/imports/frameworks/internal/tuning_python.hpp"
+#include "scenarios/imports/tuning/internal/tuning_python.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
-#include "scenarios/imports/frameworks/internal/python_tree.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/frameworks/python_tree.hpp"
 
 namespace foretrain::tuning {
 namespace {

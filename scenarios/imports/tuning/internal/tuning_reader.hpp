@@ -8,9 +8,9 @@
 #include "models/inputs/cluster.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
 #include "scenarios/imports/frameworks/importers.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_files.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
-#include "scenarios/imports/frameworks/tuning_keys.hpp"
+#include "scenarios/imports/tuning/internal/tuning_files.hpp"
+#include "scenarios/imports/tuning/tuning_keys.hpp"
 
 namespace foretrain::tuning {
 

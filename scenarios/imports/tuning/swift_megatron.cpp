@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and defaults: ms-swift's swift/megatron/arguments/megatron_args.py, as of August 2026.
-#include "scenarios/imports/frameworks/internal/swift_megatron.hpp"
+#include "scenarios/imports/tuning/internal/swift_megatron.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,14 +14,14 @@
 #include "models/base/ranges.hpp"
 #include "scenarios/catalog/catalog.hpp"
 #include "scenarios/catalog/model_names.hpp"
-#include "scenarios/imports/frameworks/core_config.hpp"
+#include "scenarios/imports/core/core_config.hpp"
 #include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/frameworks/frameworks.hpp"
-#include "scenarios/imports/frameworks/internal/tuning_examples.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/frameworks/tree_reader.hpp"
 #include "scenarios/imports/megatron/megatron_import.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
+#include "scenarios/imports/tuning/internal/tuning_examples.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 
 namespace foretrain::tuning {
 namespace {

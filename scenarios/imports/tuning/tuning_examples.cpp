@@ -2,7 +2,7 @@
 // Examples and epochs, which are the length of a run: LLaMA-Factory's hparams/data_args.py;
 // ms-swift's data_args.py (`name#N`); Axolotl's schemas/datasets.py; slices of the datasets
 // library.
-#include "scenarios/imports/frameworks/internal/tuning_examples.hpp"
+#include "scenarios/imports/tuning/internal/tuning_examples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/imports/frameworks/internal/tuning_reader.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
+#include "scenarios/imports/tuning/internal/tuning_reader.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain::tuning {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "models/base/ranges.hpp"
+#include "scenarios/imports/core/internal/core_fields.hpp"
 #include "scenarios/imports/frameworks/adapter_targets.hpp"
-#include "scenarios/imports/frameworks/internal/core_fields.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/yaml/text_file.hpp"
 #include "scenarios/yaml/units_text.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/imports/frameworks/core_config.hpp"
+#include "scenarios/imports/core/core_config.hpp"
 
 namespace foretrain::core {
 
