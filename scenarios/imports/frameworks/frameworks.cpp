@@ -24,14 +24,10 @@ struct FrameworkRow {
   bool several_files = false;
 };
 
-template <TuningFramework framework>
-ImportedScenario import_tuned(const ImportSource& source, const PlanImportOptions& options) {
-  return import_tuning(framework, source, options);
-}
-
-template <Framework framework>
-ImportedScenario import_loop(const ImportSource& source, const PlanImportOptions& options) {
-  return import_policy(framework, source, options);
+/// An importer of several frameworks, bound to one of them.
+template <auto* import, Framework framework>
+ImportedScenario import_by(const ImportSource& source, const PlanImportOptions& options) {
+  return import(framework, source, options);
 }
 
 constexpr std::array framework_rows{
@@ -41,21 +37,21 @@ constexpr std::array framework_rows{
     FrameworkRow{Framework::torchtitan, "torchtitan", import_torchtitan},
     FrameworkRow{Framework::nemo, "NeMo", import_nemo},
     FrameworkRow{Framework::transformers, "Hugging Face Trainer",
-                 import_tuned<TuningFramework::transformers>, true},
-    FrameworkRow{Framework::axolotl, "Axolotl", import_tuned<TuningFramework::axolotl>, true},
+                 import_by<import_tuning, Framework::transformers>, true},
+    FrameworkRow{Framework::axolotl, "Axolotl", import_by<import_tuning, Framework::axolotl>, true},
     FrameworkRow{Framework::llamafactory, "LLaMA-Factory",
-                 import_tuned<TuningFramework::llamafactory>, true},
-    FrameworkRow{Framework::swift, "ms-swift", import_tuned<TuningFramework::swift>, true},
+                 import_by<import_tuning, Framework::llamafactory>, true},
+    FrameworkRow{Framework::swift, "ms-swift", import_by<import_tuning, Framework::swift>, true},
     FrameworkRow{Framework::bridge, "Megatron-Bridge", import_bridge},
     FrameworkRow{Framework::nemo2, "NeMo 2", import_nemo2},
     FrameworkRow{Framework::torchtune, "torchtune", import_torchtune},
     FrameworkRow{Framework::horovod, "Horovod", import_horovod},
     FrameworkRow{Framework::lightning, "Lightning", import_lightning},
     FrameworkRow{Framework::maxtext, "MaxText", import_maxtext},
-    FrameworkRow{Framework::verl, "verl", import_loop<Framework::verl>},
-    FrameworkRow{Framework::nemo_rl, "NeMo-RL", import_loop<Framework::nemo_rl>},
-    FrameworkRow{Framework::openrlhf, "OpenRLHF", import_loop<Framework::openrlhf>},
-    FrameworkRow{Framework::slime, "slime", import_loop<Framework::slime>},
+    FrameworkRow{Framework::verl, "verl", import_by<import_policy, Framework::verl>},
+    FrameworkRow{Framework::nemo_rl, "NeMo-RL", import_by<import_policy, Framework::nemo_rl>},
+    FrameworkRow{Framework::openrlhf, "OpenRLHF", import_by<import_policy, Framework::openrlhf>},
+    FrameworkRow{Framework::slime, "slime", import_by<import_policy, Framework::slime>},
 };
 static_assert(std::equal(framework_rows.begin(), framework_rows.end(),
                          EnumNames<Framework>::names.begin(), EnumNames<Framework>::names.end(),

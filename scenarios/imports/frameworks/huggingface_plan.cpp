@@ -140,7 +140,7 @@ ImportedScenario tuning_of_model(const WantedTuning& tuning, const PlanImportOpt
   PlanImportOptions asked = options;
   const auto of_sequence = [&](int tokens) {
     asked.sequence = tokens;
-    return import_tuning(TuningFramework::transformers,
+    return import_tuning(Framework::transformers,
                          {arguments, asked.name, "the Trainer", PlanFramework::transformers},
                          asked);
   };

@@ -9,6 +9,8 @@
 
 namespace foretrain {
 
+enum class Framework;
+
 /// The scenario of a framework's configuration, of which data alone is read: a recipe that is not
 /// in a table of ours is refused with what to state. Each is in the file of its name and has its
 /// row in frameworks.cpp; Megatron-LM's is in megatron_import.hpp. @throws ScenarioError
@@ -35,13 +37,11 @@ Importer import_nemo;
 Importer import_automodel;
 [[nodiscard]] bool is_automodel(const ImportSource& source);
 
-/// Who reads a fine-tuning configuration.
-enum class TuningFramework { transformers, axolotl, llamafactory, swift };
-
 /// A fine-tuning configuration, YAML or JSON: keys of the Trainer's arguments with those of an
 /// `accelerate` configuration and of a PEFT adapter_config.json (transformers; each may be a file
 /// of its own, see PlanImportOptions::beside), or of Axolotl, LLaMA-Factory and ms-swift.
-[[nodiscard]] ImportedScenario import_tuning(TuningFramework framework, const ImportSource& source,
+/// @pre one of those four
+[[nodiscard]] ImportedScenario import_tuning(Framework framework, const ImportSource& source,
                                              const PlanImportOptions& options);
 
 /// A Megatron-Bridge run: a launch that names a recipe (core_recipes.hpp) with overrides
@@ -69,7 +69,6 @@ Importer import_lightning;
 /// Post-training with verl, NeMo-RL, OpenRLHF or slime: the script that starts it, its YAML, or its
 /// overrides. The scenario has `post_training` and `serving`; lengths of prompts and answers are
 /// assumed from their limits.
-enum class Framework;
 [[nodiscard]] ImportedScenario import_policy(Framework framework, const ImportSource& source,
                                              const PlanImportOptions& options);
 

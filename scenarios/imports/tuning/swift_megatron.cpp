@@ -181,7 +181,7 @@ class SwiftMegatronReader {
   void read_epochs() {
     if (found_.arguments.count("train-iters") > 0) return;
     const bool packs = in_.truth({"packing"}, false);
-    auto examples = tuning::stated_examples(TuningFramework::swift, root_);
+    auto examples = tuning::stated_examples(Framework::swift, root_);
     if (options_.examples)
       examples = tuning::StatedExamples{static_cast<double>(*options_.examples), "--examples"};
     if (options_.examples && packs)

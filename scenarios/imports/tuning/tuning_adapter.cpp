@@ -60,7 +60,7 @@ void TuningReader::read_freeze(FineTuning& fine) {
 bool TuningReader::adapts() {
   const std::string kind = in_.text(keys_.adapter);
   const bool lora = kind == "lora" || kind == "qlora";
-  const bool freezes = kind == "freeze" && framework_ == TuningFramework::llamafactory;
+  const bool freezes = kind == "freeze" && framework_ == Framework::llamafactory;
   if (freezes) read_freeze(job_.fine_tuning);
   if (!lora && !freezes && !kind.empty() && kind != "full" && kind != "none")
     refuse(keys_.adapter, in_quotes(kind) + " is not modelled: lora, qlora, full");
@@ -69,7 +69,7 @@ bool TuningReader::adapts() {
     assume(fmt::format("LoRA, {}'s default", keys_.title));
     return true;
   }
-  if (framework_ != TuningFramework::transformers) return false;
+  if (framework_ != Framework::transformers) return false;
   const YamlNode* const peft = in_.take("use_peft");
   if (peft != nullptr) return in_.truth({"use_peft"}, false);
   const bool ranked = in_.take_first({"lora_r", "lora_target_modules"}) != nullptr;
@@ -186,7 +186,7 @@ void TuningReader::read_adapter() {
   const std::string kind = in_.text(keys_.adapter);
   const bool lora = adapts();
   // TRL's own arguments have other defaults than PEFT's.
-  const bool trl = framework_ == TuningFramework::transformers && kind.empty();
+  const bool trl = framework_ == Framework::transformers && kind.empty();
   const auto rank = in_.integer(keys_.rank, 1, 65536);
   const auto dropout = in_.number(keys_.dropout);
   const bool dora = in_.truth({"use_dora", "peft_use_dora"}, false);
@@ -197,7 +197,7 @@ void TuningReader::read_adapter() {
   read_frozen(lora, kind == "qlora", fine);
   read_targets(lora, fine);
   if (const LlmShape* const model = shape()) drop_prediction(*model);
-  if (!lora && framework_ == TuningFramework::axolotl) read_unfrozen();
+  if (!lora && framework_ == Framework::axolotl) read_unfrozen();
   if (!lora) return;
   if (some_layers != nullptr &&
       (!some_layers->items.empty() || !some_layers->entries.empty() || !some_layers->text.empty()))
@@ -214,7 +214,7 @@ void TuningReader::read_adapter() {
     assume(fmt::format("dropout {} before the adapters, the default", fine.dropout));
   fit_to_model(fine);
   read_trained(fine);
-  if (framework_ == TuningFramework::axolotl) read_unfrozen();
+  if (framework_ == Framework::axolotl) read_unfrozen();
 }
 
 }  // namespace foretrain::tuning

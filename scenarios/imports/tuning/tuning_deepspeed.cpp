@@ -2,12 +2,12 @@
 // DeepSpeed under the Trainer: its own JSON, the few keys of accelerate's deepspeed_config, or the
 // name of a file that a framework ships. Each becomes a DeepSpeed configuration that is read as
 // `import deepspeed` reads one.
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "models/base/ranges.hpp"
+#include "models/base/text.hpp"
 #include "scenarios/imports/frameworks/deepspeed_import.hpp"
 #include "scenarios/imports/frameworks/override_tree.hpp"
 #include "scenarios/imports/tuning/internal/tuning_reader.hpp"
@@ -30,34 +30,26 @@ struct Written {
   const YamlNode* overlap = nullptr;
 };
 
-/// A DeepSpeed file that a framework ships, as of 2025 and 2026.
+/// What a DeepSpeed file that a framework ships says, in the words of its dialect: "3 states
+/// weights overlap".
 struct Shipped {
-  TuningFramework framework;
-  std::string_view name;  ///< how it begins
-  char stage;
+  std::string_view stage;
   bool states, weights;  ///< on the host
   bool overlap;
 };
-using enum TuningFramework;
 
-constexpr auto shipped = std::to_array<Shipped>({
-    {axolotl, "zero1", '1', false, false, true},
-    {axolotl, "zero2", '2', true, false, true},
-    {axolotl, "zero3_bf16_cpuoffload_all", '3', true, true, true},
-    {axolotl, "zero3_bf16_cpuoffload_params", '3', false, true, true},
-    {axolotl, "zero3", '3', false, false, true},
-    {llamafactory, "ds_z0", '0', false, false, false},
-    {llamafactory, "ds_z2_offload", '2', true, false, false},
-    {llamafactory, "ds_z2_config", '2', false, false, false},
-    {llamafactory, "ds_z3_offload", '3', true, true, false},
-    {llamafactory, "ds_z3_config", '3', false, false, false},
-    {swift, "zero0", '0', false, false, false},
-    {swift, "zero1", '1', false, false, false},
-    {swift, "zero2_offload", '2', true, false, false},
-    {swift, "zero2", '2', false, false, false},
-    {swift, "zero3_offload", '3', true, true, false},
-    {swift, "zero3", '3', false, false, false},
-});
+/// The first of the dialect's names that a file begins with; nothing where none is shipped.
+std::optional<Shipped> shipped_file(const Dialect& dialect, const std::string& file) {
+  const DialectTerm* const term = dialect.term("deepspeed.shipped");
+  if (term == nullptr) return std::nullopt;
+  for (const auto& [name, says] : term->values) {
+    const auto words = blank_words(says);
+    if (words.empty() || !file.starts_with(name)) continue;
+    return Shipped{words.front(), contains(words, "states"), contains(words, "weights"),
+                   contains(words, "overlap")};
+  }
+  return std::nullopt;
+}
 
 /// The configuration that accelerate makes of its few keys: the rest is the Trainer's.
 YamlNode deepspeed_configuration(const Written& written) {
@@ -108,11 +100,8 @@ bool TuningReader::uses_deepspeed() const {
 /// optimizer to the host, at stage 3 the weights as well.
 std::optional<YamlNode> TuningReader::deepspeed_of_name(const YamlNode& name) {
   std::string file = name.text.substr(name.text.find_last_of('/') + 1);
-  const auto is_this = [&](const Shipped& row) {
-    return row.framework == framework_ && file.starts_with(row.name);
-  };
-  if (const auto row = std::ranges::find_if(shipped, is_this); row != shipped.end()) {
-    const YamlNode digit = text_node(std::string(1, row->stage), name.mark);
+  if (const auto row = shipped_file(*keys_.dialect, file)) {
+    const YamlNode digit = text_node(std::string(row->stage), name.mark);
     const YamlNode host = text_node("cpu", name.mark);
     const YamlNode overlap = text_node(row->overlap ? "true" : "false", name.mark);
     assume(fmt::format("{} as {} ships it: ZeRO stage {}, {} on the host, gradients reduced {}",

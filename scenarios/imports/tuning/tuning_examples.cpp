@@ -107,27 +107,27 @@ double held_back(const YamlNode& root, std::string_view key, double examples) {
 
 }  // namespace
 
-std::optional<StatedExamples> stated_examples(TuningFramework framework, const YamlNode& root) {
+std::optional<StatedExamples> stated_examples(Framework framework, const YamlNode& root) {
   const YamlNode* const streams = node_at(root, "streaming");
   if (streams != nullptr && lower_case(streams->text) == "true") return std::nullopt;
   std::optional<double> all;
   const char* words = "as many as the slices of its data have";
   const char* evaluated = "val_set_size";
   switch (framework) {
-    case TuningFramework::llamafactory:
+    case Framework::llamafactory:
       all = factory_examples(root);
       words = "as many as max_samples allows";
       evaluated = "val_size";
       break;
-    case TuningFramework::swift:
+    case Framework::swift:
       all = swift_examples(root);
       words = "as many as dataset says (#N)";
       evaluated = "split_dataset_ratio";
       break;
-    case TuningFramework::axolotl:
+    case Framework::axolotl:
       all = slices_of(node_at(root, "datasets"));
       break;
-    case TuningFramework::transformers:
+    default:
       all = trainer_examples(root);
       break;
   }
@@ -153,7 +153,7 @@ void TuningReader::read_epochs() {
                : "draws its answers, so that --examples does not decide how long the run is");
   if (packs || trainer_ == "grpo" || !examples || files_.openrlhf) return;
   double epochs = in_.number(keys_.epochs).value_or(keys_.usual_epochs);
-  if (framework_ == TuningFramework::swift)  // which stops there
+  if (framework_ == Framework::swift)  // which stops there
     epochs = std::min(epochs, in_.number({"max_epochs"}).value_or(epochs));
   if (epochs <= 0.0) return;
   const double steps = std::ceil(epochs * std::ceil(examples->count / training.global_batch));

@@ -22,7 +22,7 @@ namespace tuning {
 bool TuningReader::is_trl() const {
   const auto has = [&](std::string_view key) { return node_at(files_.root, key) != nullptr; };
   const auto any = [&](const Keys& keys) { return std::ranges::any_of(keys, has); };
-  if (framework_ != TuningFramework::transformers) return false;
+  if (framework_ != Framework::transformers) return false;
   if (any({"max_seq_length", "evaluation_strategy", "dataset_mixer", "block_size", "do_train"}))
     return false;
   return !trainer_.empty() ||
@@ -165,7 +165,7 @@ void TuningReader::read_batch() {
   if (!micro_) micro_ = options_.micro_batch;
   if (!accumulation_) accumulation_ = options_.accumulation;
   // Axolotl's older batch of a GPU and step.
-  if (framework_ == TuningFramework::axolotl)
+  if (framework_ == Framework::axolotl)
     if (const auto step = in_.integer({"batch_size"}, 1, 100'000); step && micro_ && !accumulation_)
       accumulation_ = std::max(1, *step / *micro_);
   if (!micro_)
@@ -174,7 +174,7 @@ void TuningReader::read_batch() {
   training.micro_batch = micro_.value_or(keys_.usual_micro_batch);
   int steps = accumulation_.value_or(1);
   // ms-swift fills a step up to 16 sequences (swift/llm/argument/train_args.py).
-  if (!accumulation_ && framework_ == TuningFramework::swift) {
+  if (!accumulation_ && framework_ == Framework::swift) {
     steps = std::max(1, static_cast<int>(16.0 / training.micro_batch / job_.parallel.data));
     assume(fmt::format("{} micro-batches per step, which ms-swift makes of 16 sequences", steps));
   }
@@ -224,7 +224,7 @@ std::optional<Precision> TuningReader::stated_precision() {
     if (text == "fp16" || text == "float16") return Precision::fp16;
     return std::nullopt;
   };
-  const bool axolotl = framework_ == TuningFramework::axolotl;
+  const bool axolotl = framework_ == Framework::axolotl;
   const bool automatic = in_.text({"bf16"}) == "auto";
   const bool alias = axolotl && on({"bfloat16"});
   const bool brain = on({"bf16"}) || on({"pure_bf16"}) || alias;
@@ -307,8 +307,7 @@ bool TuningReader::loads_narrow() {
   if (runs_unsloth() && job_.training.precision == Precision::fp16) return false;
   // Axolotl and ms-swift load the format that they train in. LLaMA-Factory does, too, and then
   // casts what is trained to fp32, but for pure_bf16.
-  const bool always =
-      framework_ == TuningFramework::axolotl || framework_ == TuningFramework::swift;
+  const bool always = framework_ == Framework::axolotl || framework_ == Framework::swift;
   return loaded == "auto" || always;
 }
 
@@ -318,7 +317,7 @@ bool TuningReader::loads_narrow() {
 void TuningReader::read_master_weights() {
   Training& training = job_.training;
   const bool pure = in_.truth({"pure_bf16"}, false);
-  const bool casts = framework_ == TuningFramework::llamafactory && !pure;
+  const bool casts = framework_ == Framework::llamafactory && !pure;
   const bool half = !full_precision(training.precision);
   const bool adapters = job_.fine_tuning.adapter != AdapterKind::none;
   if (!half || adapters || deepspeed_ || casts || !(pure || loads_narrow())) return;
@@ -340,7 +339,7 @@ void TuningReader::read_master_weights() {
 
 }  // namespace tuning
 
-ImportedScenario import_tuning(TuningFramework framework, const ImportSource& source,
+ImportedScenario import_tuning(Framework framework, const ImportSource& source,
                                const PlanImportOptions& options) {
   Diagnostics diagnostics;
   const tuning::TuningFiles files = tuning::tuning_files(source, options, diagnostics);
@@ -349,7 +348,7 @@ ImportedScenario import_tuning(TuningFramework framework, const ImportSource& so
   if (files.megatron)
     return import_swift_megatron(files.root, files.assumed, source, options, diagnostics);
   ImportSource run = source;
-  if (framework == TuningFramework::swift) run.runs = PlanFramework::transformers;  // its Trainer
+  if (framework == Framework::swift) run.runs = PlanFramework::transformers;  // its Trainer
   TreeReader in(files.root, diagnostics, options.left_out);
   ImportedPlan plan;
   plan.job.name = std::filesystem::path(source.name).stem().string();

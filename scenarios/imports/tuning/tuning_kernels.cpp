@@ -28,7 +28,7 @@ void TuningReader::read_activation_offload() {
     offload_activations();
   else if (away != "false")
     refuse({"activation_offloading"}, in_quotes(away) + " is not modelled: true, legacy");
-  const bool factory = framework_ != TuningFramework::transformers;  // scripts say which they take
+  const bool factory = framework_ != Framework::transformers;  // scripts say which they take
   if (factory && runs_unsloth()) offload_activations();
   if (in_.truth({"fsdp_config.activation_cpu_offload"}, false) && fsdp_) offload_activations();
 }
@@ -47,7 +47,7 @@ void TuningReader::read_checkpointing() {
     assume(
         "recomputation of whole layers, TRL's default since 0.20 (2025); write "
         "gradient_checkpointing: false for older ones");
-  else if (silent && framework_ == TuningFramework::transformers)
+  else if (silent && framework_ == Framework::transformers)
     assume(
         "no recomputation, the Trainer's default; TRL's since 2025 is gradient_checkpointing: true "
         "(write it)");
@@ -106,7 +106,7 @@ void TuningReader::read_fused_kernels() {
   if (runs_unsloth()) add_unsloth(plain_loss);
   const bool liger =
       on({"use_liger_kernel", "liger_kernel", "enable_liger_kernel", "use_liger"}, false);
-  const bool split = framework_ == TuningFramework::swift && splits_sequences();
+  const bool split = framework_ == Framework::swift && splits_sequences();
   if (split && liger)
     assume("the loss from all logits: ms-swift takes its own where sequences are split");
   const bool linear =
@@ -133,7 +133,7 @@ void TuningReader::read_fused_kernels() {
       in_.refuse("plugins", in_quotes(name) + " is not modelled: Liger, Cut Cross-Entropy");
   }
   add_if(on({"cut_cross_entropy"}, plugged), linear_loss);
-  if (framework_ == TuningFramework::axolotl) read_axolotl_kernels();
+  if (framework_ == Framework::axolotl) read_axolotl_kernels();
   for (const char* key : {"lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel"})
     add_if(on({key}, false), lora);
   in_.approximate({"liger_kernel_config.*", "liger_use_token_scaling", "chunked_cross_entropy",
@@ -212,7 +212,7 @@ void TuningReader::read_rest() {
   if (in_.text({"loss_type"}) == "chunked_nll") job_.memory.fused_loss = true;
   read_loading();
   if (files_.openrlhf) in_.harmless_group("openrlhf");
-  in_.harmless(importer_of(framework_));
+  in_.harmless(framework_);
 }
 
 }  // namespace foretrain::tuning

@@ -77,22 +77,8 @@ TuningKeys keys_in(const std::shared_ptr<const Dialect>& dialect) {
 
 }  // namespace
 
-Framework importer_of(TuningFramework framework) {
-  switch (framework) {
-    case TuningFramework::axolotl:
-      return Framework::axolotl;
-    case TuningFramework::llamafactory:
-      return Framework::llamafactory;
-    case TuningFramework::swift:
-      return Framework::swift;
-    case TuningFramework::transformers:
-      break;
-  }
-  return Framework::transformers;
-}
-
-TuningKeys keys_of(TuningFramework framework, const std::vector<std::filesystem::path>& catalogs) {
-  return keys_in(dialect_of(importer_of(framework), catalogs));
+TuningKeys keys_of(Framework framework, const std::vector<std::filesystem::path>& catalogs) {
+  return keys_in(dialect_of(framework, catalogs));
 }
 
 }  // namespace foretrain::tuning

@@ -42,10 +42,8 @@ struct TuningKeys {
   double usual_epochs = 3.0;
 };
 
-[[nodiscard]] Framework importer_of(TuningFramework framework);
-
 /// @throws ScenarioError where a dialect in one of the folders is broken
-[[nodiscard]] TuningKeys keys_of(TuningFramework framework,
+[[nodiscard]] TuningKeys keys_of(Framework framework,
                                  const std::vector<std::filesystem::path>& catalogs);
 
 /// What transformers and Axolotl call an update rule with its moments and kernels; empty: they have

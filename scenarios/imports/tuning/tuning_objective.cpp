@@ -95,14 +95,14 @@ std::string TuningReader::trl_trainer() {
 
 void TuningReader::read_trainer() {
   trainer_ = in_.text(keys_.objective);
-  if (trainer_.empty() && framework_ == TuningFramework::transformers) trainer_ = files_.trainer;
-  if (trainer_.empty() && framework_ == TuningFramework::transformers) trainer_ = trl_trainer();
-  if (framework_ == TuningFramework::axolotl && in_.truth({"reward_model"}, false)) trainer_ = "rm";
+  if (trainer_.empty() && framework_ == Framework::transformers) trainer_ = files_.trainer;
+  if (trainer_.empty() && framework_ == Framework::transformers) trainer_ = trl_trainer();
+  if (framework_ == Framework::axolotl && in_.truth({"reward_model"}, false)) trainer_ = "rm";
   if (trainer_ == "rm" || trainer_ == "reward") {
     const int labels = in_.integer({"num_labels"}, 1, 1'000'000).value_or(1);
     if (labels != 1) refuse({"num_labels"}, "is more than one score, which is not modelled");
   }
-  if (framework_ != TuningFramework::swift) return;
+  if (framework_ != Framework::swift) return;
   const std::string task = in_.text({"task_type"});
   const bool head = task == "seq_cls" || task == "embedding" || task.ends_with("reranker");
   if (head && !(task == "seq_cls" && trainer_ == "rm"))
@@ -129,8 +129,8 @@ void TuningReader::read_preference(const std::string& name) {
 int TuningReader::generated_rows(int prompt) {
   const Keys answers{"max_completion_length", "trl.max_completion_length"};
   const int answer = in_.integer(answers, 1, 100'000'000).value_or(512);
-  if (framework_ == TuningFramework::axolotl) return prompt;
-  if (framework_ == TuningFramework::transformers)
+  if (framework_ == Framework::axolotl) return prompt;
+  if (framework_ == Framework::transformers)
     prompt = in_.integer({"max_prompt_length"}, 1, 100'000'000).value_or(512);
   if (options_.sequence) return *options_.sequence;
   assume(fmt::format("rows of {} tokens: prompts of {} and answers of {} (--sequence)",
@@ -141,7 +141,7 @@ int TuningReader::generated_rows(int prompt) {
 /// A batch counts answers. The model as it was at the start is a reference where beta is above
 /// zero; without, a step is that of plain fine-tuning.
 void TuningReader::read_generation() {
-  const bool swift = framework_ == TuningFramework::swift;
+  const bool swift = framework_ == Framework::swift;
   const auto said = in_.number({"beta", "trl.beta"});
   const double beta = said.value_or(swift ? 0.04 : 0.0);
   if (beta > 0.0) {
@@ -178,7 +178,7 @@ void TuningReader::read_token_loss() {
 /// Trainers put both answers of a pair into one pass.
 void TuningReader::read_objective() {
   FineTuning& fine = job_.fine_tuning;
-  if (framework_ == TuningFramework::transformers) static_cast<void>(in_.take("beta"));
+  if (framework_ == Framework::transformers) static_cast<void>(in_.take("beta"));
   if (trainer_ == "grpo") return read_generation();
   if (trainer_.empty() || trainer_ == "sft" || trainer_ == "pt") return read_token_loss();
   const std::string loss = in_.text({"pref_loss", "loss_type"}, "sigmoid");

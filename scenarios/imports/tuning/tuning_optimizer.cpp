@@ -196,7 +196,7 @@ void TuningReader::read_optimizer() {
     assume("Adam-mini keeps one moment per parameter and takes as long as AdamW");
   }
   refuse_if_on({"use_badam"}, "is not modelled");
-  if (framework_ == TuningFramework::swift) read_plugged_optimizer();
+  if (framework_ == Framework::swift) read_plugged_optimizer();
   read_projection(row->projection);
   read_factory_projection();
 }
@@ -250,7 +250,7 @@ void TuningReader::read_projection(ProjectionKind kind) {
 
 void TuningReader::read_factory_projection() {
   GradientProjection& projection = job_.training.projection;
-  const bool swift = framework_ == TuningFramework::swift;
+  const bool swift = framework_ == Framework::swift;
   for (const ProjectionKeys& keys : projection_keys()) {
     if (!in_.truth({keys.on}, false)) continue;
     projection.kind = keys.kind;
@@ -272,7 +272,7 @@ void TuningReader::read_projected(const Keys& keys) {
   GradientProjection& projection = job_.training.projection;
   const std::vector<std::string> words = words_of(keys);
   const LlmShape* const model = shape();
-  if (words.empty() && framework_ == TuningFramework::transformers)
+  if (words.empty() && framework_ == Framework::transformers)
     refuse(keys, "is missing: the Trainer asks for the matrices whose gradients are projected");
   if (words.empty() || model == nullptr) return;
   const auto any = [&](const LinearModule& module) {

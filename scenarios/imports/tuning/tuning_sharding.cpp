@@ -62,7 +62,7 @@ bool TuningReader::uses_fsdp(const std::vector<std::string>& words) {
                                                 "fsdp_config");
     return false;
   }
-  if (framework_ != TuningFramework::axolotl)
+  if (framework_ != Framework::axolotl)
     assume("FSDP, as fsdp_config is there: neither fsdp nor distributed_type names it");
   return true;
 }

@@ -18,7 +18,7 @@ struct StatedExamples {
 /// As the keys of a framework's data say it: LLaMA-Factory's max_samples of one set, ms-swift's
 /// `name#N` of every set, the Trainer's max_train_samples, slices `train[:N]` of every set; less
 /// what they hold back for evaluation. Nothing where a set has no number.
-[[nodiscard]] std::optional<StatedExamples> stated_examples(TuningFramework framework,
+[[nodiscard]] std::optional<StatedExamples> stated_examples(Framework framework,
                                                             const YamlNode& root);
 
 }  // namespace foretrain::tuning

@@ -17,7 +17,7 @@ namespace foretrain::tuning {
 /// Reads one configuration into a plan; every member function reads one group of its keys.
 class TuningReader {
  public:
-  TuningReader(TuningFramework framework, const TuningFiles& files, TreeReader& in,
+  TuningReader(Framework framework, const TuningFiles& files, TreeReader& in,
                const PlanImportOptions& options, ImportedPlan& plan)
       : framework_{framework},
         keys_{keys_of(framework, options.catalogs)},
@@ -129,7 +129,7 @@ class TuningReader {
   void read_loading();
   void read_rest();
 
-  TuningFramework framework_;
+  Framework framework_;
   const TuningKeys keys_;
   const TuningFiles& files_;
   TreeReader& in_;
