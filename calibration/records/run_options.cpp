@@ -11,7 +11,6 @@
 #include "calibration/records/internal/words.hpp"
 #include "models/base/ranges.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
-#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 
 namespace foretrain {
@@ -55,10 +54,9 @@ void read_graphs(const std::string& notes, RunOptions& options) {
   if (at == std::string::npos) return;
   auto words = clause(notes, at + name.size());
   if (!words.empty() && words.front() == "s") words.erase(words.begin());
-  const auto said = [&](std::string_view word) { return contains(words, word); };
   if (!words.empty() && (words.front() == "none" || words.front() == "off")) return;
-  for (const auto& [word, part] : megatron_graph_parts)
-    if (said(word)) options.graphs.add(part);
+  for (const std::string& word : words)
+    if (const auto part = megatron_graph_part(word)) options.graphs.add(*part);
   if (!options.graphs.any()) options.graphs_why = "which parts were CUDA graphs is not stated";
 }
 

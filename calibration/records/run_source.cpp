@@ -12,7 +12,7 @@
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "calibration/records/internal/words.hpp"
 #include "calibration/records/measured_data.hpp"
-#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 namespace foretrain {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "calibration/records/internal/run_source_keys.hpp"
 #include "models/inputs/job.hpp"
-#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
+#include "scenarios/imports/frameworks/dialect.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 namespace foretrain {
 namespace {
@@ -110,7 +111,8 @@ std::vector<std::string> kernel_names() {
 
 std::vector<std::string> graph_names() {
   std::vector<std::string> names;
-  for (const auto& [name, part] : megatron_graph_parts) names.emplace_back(name);
+  for (const auto& [name, part] : megatron_dialect().term("graph_parts")->values)
+    names.push_back(name);
   return names;
 }
 

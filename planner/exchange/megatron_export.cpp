@@ -9,14 +9,12 @@
 namespace foretrain {
 namespace {
 
-using Words = std::vector<std::string>;
-
 /// Names and meanings: Megatron-LM, megatron/training/arguments.py.
-void add(Words& words, const char* name, int value) {
-  words.push_back(fmt::format("--{} {}", name, value));
+void add(MegatronArguments& words, const char* name, int value) {
+  words[name] = std::to_string(value);
 }
 
-void add_mamba(const MambaShape& mamba, ExportBook& book, Words& words) {
+void add_mamba(const MambaShape& mamba, ExportBook& book, MegatronArguments& words) {
   add(words, "mamba-num-heads", mamba.heads);
   add(words, "mamba-head-dim", mamba.head_dim);
   add(words, "mamba-num-groups", mamba.groups);
@@ -27,7 +25,7 @@ void add_mamba(const MambaShape& mamba, ExportBook& book, Words& words) {
                  "Mamba mixers with another convolution, chunk or biases than Megatron-Core's");
 }
 
-void add_delta(const DeltaShape& delta, ExportBook& book, Words& words) {
+void add_delta(const DeltaShape& delta, ExportBook& book, MegatronArguments& words) {
   add(words, "linear-num-key-heads", delta.key_heads);
   add(words, "linear-num-value-heads", delta.value_heads);
   add(words, "linear-key-head-dim", delta.key_head_dim);
@@ -37,13 +35,13 @@ void add_delta(const DeltaShape& delta, ExportBook& book, Words& words) {
 }
 
 /// Layers with both halves: every Nth has attention.
-void add_period(const LlmShape& model, ExportBook& book, Words& words) {
+void add_period(const LlmShape& model, ExportBook& book, MegatronArguments& words) {
   const std::string& pattern = model.mixer_pattern;
   const bool regular = pattern.find('*') == pattern.size() - 1 &&
                        pattern.find('M') == std::string::npos &&
                        model.layers % static_cast<int>(pattern.size()) == 0;
   book.refuse_if(!regular, "layers of both halves with this pattern of mixers");
-  words.emplace_back("--experimental-attention-variant gated_delta_net");
+  words["experimental-attention-variant"] = "gated_delta_net";
   add(words, "linear-attention-freq", static_cast<int>(pattern.size()));
 }
 
@@ -72,28 +70,26 @@ std::string_view megatron_program(const LlmShape& model) {
   return model.layer_pattern.empty() ? "pretrain_gpt.py" : "pretrain_mamba.py";
 }
 
-std::vector<std::string> hybrid_words(const LlmShape& model, ExportBook& book) {
-  Words words;
+void put_hybrid_arguments(const LlmShape& model, ExportBook& book, MegatronArguments& words) {
   refuse_unwritten(model, book);
   book.refuse_if(model.moe && model.moe->latent_hidden > 0, "experts in a latent space");
   book.refuse_if(model.indexer && !model.mla, "an indexer of grouped-query attention");
   book.refuse_if(model.qk_norm_whole, "norms over all heads of queries and keys together");
-  if (model.attention_gate) words.emplace_back("--attention-output-gate");
+  if (model.attention_gate) words["attention-output-gate"] = "true";
   if (model.indexer) {
-    words.emplace_back("--experimental-attention-variant dsa");
+    words["experimental-attention-variant"] = "dsa";
     add(words, "dsa-indexer-n-heads", model.indexer->heads);
     add(words, "dsa-indexer-head-dim", model.indexer->head_dim);
     add(words, "dsa-indexer-topk", model.indexer->top_k);
   }
   if (!model.layer_pattern.empty()) {
-    words.emplace_back("--is-hybrid-model");
-    words.push_back("--hybrid-override-pattern '" + model.layer_pattern + "'");
-    words.emplace_back("--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec");
+    words["is-hybrid-model"] = "true";
+    words["hybrid-override-pattern"] = model.layer_pattern;
+    words["spec"] = "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec";
   }
   if (!model.mixer_pattern.empty()) add_period(model, book, words);
   if (model.mamba) add_mamba(*model.mamba, book, words);
   if (model.delta) add_delta(*model.delta, book, words);
-  return words;
 }
 
 Exported export_megatron(const Scenario& scenario) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "models/inputs/llm.hpp"
 #include "planner/exchange/exports.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 namespace foretrain {
 
-/// Megatron-Core's arguments for patterns and mixers of hybrid models, and for what gated or sparse
-/// attention has besides; empty for other models. What it cannot say is refused in the book.
-[[nodiscard]] std::vector<std::string> hybrid_words(const LlmShape& model, ExportBook& book);
+/// Arguments of Megatron-LM that say a plan, switches as "true". What they cannot say is refused in
+/// the book.
+[[nodiscard]] MegatronArguments megatron_arguments(const Job& job, ExportBook& book);
+
+/// Adds Megatron-Core's arguments for patterns and mixers of hybrid models, and for what gated or
+/// sparse attention has besides; none for other models. What it cannot say is refused in the book.
+void put_hybrid_arguments(const LlmShape& model, ExportBook& book, MegatronArguments& words);
 
 /// Parts of a model that no exporter writes, refused by name.
 void refuse_unwritten(const LlmShape& model, ExportBook& book);

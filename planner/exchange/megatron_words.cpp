@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "models/base/ranges.hpp"
+#include "models/base/require.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/inputs/recipe.hpp"
 #include "models/layers/layer_ends.hpp"
 #include "planner/exchange/exports.hpp"
 #include "planner/exchange/megatron_export.hpp"
 #include "planner/text/quoting.hpp"
-#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
+#include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/imports/megatron/megatron_shape.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 namespace {
 
-/// Collects arguments; every function writes one group of them. Names and meanings: Megatron-LM,
-/// megatron/training/arguments.py.
+/// Collects arguments; every function writes one group of them that is no row. Names and meanings:
+/// Megatron-LM, megatron/training/arguments.py.
 class MegatronWriter {
  public:
   MegatronWriter(const Job& job, ExportBook& book) : job_{job}, book_{book} {}
 
-  std::vector<std::string> run() {
+  MegatronArguments run() {
     shape();
-    attention();
-    hybrids();
     experts();
+    rows();
     training();
     precision();
     parallel();
@@ -36,107 +39,68 @@ class MegatronWriter {
     recompute();
     graphs();
     communication();
-    return std::move(words_);
+    return std::move(arguments_);
   }
 
  private:
-  void add(const std::string& name, const std::string& value) {
-    // Values of several words are several words; others may hold what a shell would expand.
-    const bool several = value.find(' ') != std::string::npos;
-    words_.push_back("--" + name + " " + (several ? value : shell_word(value)));
-  }
+  void add(const std::string& name, const std::string& value) { arguments_[name] = value; }
   void add(const std::string& name, int value) { add(name, std::to_string(value)); }
   void add_if(bool holds, const std::string& name) {
-    if (holds) words_.push_back("--" + name);
+    if (holds) add(name, "true");
+  }
+  /// The word of a term for a value, where it is not the usual one; a value without is refused.
+  void add_word(const char* term, const std::string& value, const char* key) {
+    const DialectTerm& words = *megatron_dialect().term(term);
+    const auto word = word_of(words, value);
+    if (!word) return book_.refuse(fmt::format("{}: {}", key, value));
+    if (*word != words.usual) add(words.keys.front(), *word);
+  }
+  /// A list of words that together say a set; false where they do not.
+  bool add_list(const char* term, const std::vector<std::string>& values) {
+    const DialectTerm& list = *megatron_dialect().term(term);
+    std::vector<std::string> said;
+    std::string text;
+    for (const std::string& word : words_of(list, values, said))
+      text += (text.empty() ? "" : " ") + word;
+    if (!text.empty()) add(list.keys.front(), text);
+    return std::ranges::all_of(values, [&](const auto& value) { return contains(said, value); });
   }
 
   void shape() {
     const LlmShape& model = job_.model;
-    add("num-layers", model.layers);
-    add("hidden-size", model.hidden);
-    add("ffn-hidden-size", model.ffn_hidden);
-    add("num-attention-heads", model.heads);
-    add_if(model.gated_mlp && model.mlp_clamp == 0.0, "swiglu");
-    add_if(model.gated_mlp && model.mlp_clamp > 0.0, "quick-geglu");  // GPT-OSS
-    if (model.mlp_clamp > 0.0) {
-      add("glu-linear-offset", "1.0");
-      add("activation-func-clamp-value", fmt::format("{}", model.mlp_clamp));
-    }
-    add_if(model.rotary_scaled, "enable-gpt-oss");  // its YaRN
-    const bool learned = model.position == PositionKind::learned;
     book_.refuse_if(model.position == PositionKind::alibi, "ALiBi positions");
-    add("position-embedding-type", learned                                  ? "learned_absolute"
-                                   : model.position == PositionKind::rotary ? "rope"
-                                                                            : "none");
-    add("max-position-embeddings", learned ? model.positions : job_.training.sequence);
-    const bool rms = model.norm == NormKind::rmsnorm;
-    add("normalization", rms ? "RMSNorm" : "LayerNorm");
     std::vector<std::string> lost;
-    for (const auto& [name, value] : megatron_number_arguments(model, lost))
-      if (value == "true")
-        add_if(true, name);
-      else
-        add(name, value);
+    arguments_ = megatron_shape_arguments(model, &lost);
     for (std::string& sentence : lost) book_.leave_out(std::move(sentence));
-    book_.refuse_if(model.norm_bias == rms, "norms with another bias than usual");
+    if (model.mla) arguments_.erase("kv-channels");
+    if (model.position != PositionKind::learned)
+      add("max-position-embeddings", job_.training.sequence);
+    book_.refuse_if(model.norm_bias == (model.norm == NormKind::rmsnorm),
+                    "norms with another bias than usual");
     book_.refuse_if(model.norms_per_layer != 2, "layers with other than two norms");
     book_.refuse_if(model.embedding_norm, "a norm behind the embedding");
     const bool inner = model.attention_output_bias;
     book_.refuse_if(inner != model.mlp_bias || (inner && !model.qkv_bias),
                     "biases on some projections only");
-    add_if(!inner, "disable-bias-linear");
-    add_if(!inner && model.qkv_bias, "add-qkv-bias");
-    add_if(!model.tied_embeddings, "untie-embeddings-and-output-weights");
-    if (model.mtp_layers > 0) add("mtp-num-layers", model.mtp_layers);
     // The null tokenizer adds an end of document to its vocabulary.
     add("tokenizer-type", "NullTokenizer");
     add("vocab-size", model.vocabulary - 1);
-    add("make-vocab-size-divisible-by", job_.training.vocabulary_multiple);
     book_.leave_out("data and tokenizer; a NullTokenizer of the same vocabulary stands for them");
+    put_hybrid_arguments(model, book_, arguments_);
   }
 
-  void attention() {
-    const LlmShape& model = job_.model;
-    if (model.mla) {
-      add_if(true, "multi-latent-attention");
-      if (model.mla->q_lora_rank > 0) add("q-lora-rank", model.mla->q_lora_rank);
-      add("kv-lora-rank", model.mla->kv_lora_rank);
-      add("qk-head-dim", model.mla->qk_nope_head_dim);
-      add("qk-pos-emb-head-dim", model.mla->qk_rope_head_dim);
-      add("v-head-dim", model.mla->v_head_dim);
-    } else {
-      add("kv-channels", model.head_dim);
-      add_if(model.kv_heads != model.heads, "group-query-attention");
-      if (model.kv_heads != model.heads) add("num-query-groups", model.kv_heads);
-    }
-    add_if(model.qk_norm || model.mla, "qk-layernorm");  // of latents, with latent attention
-    if (model.attention_sinks) add("softmax-type", "learnable");
-    if (model.window == 0) return;
-    add("window-size", fmt::format("{},0", model.window - 1));  // tokens before a token
-    if (model.full_attention_every > 0) add("window-attn-skip-freq", model.full_attention_every);
-  }
-
-  void hybrids() {
-    for (std::string& word : hybrid_words(job_.model, book_)) words_.push_back(std::move(word));
+  /// What is a key of its own.
+  void rows() {
+    DialectText text = write_keys(megatron_dialect(), job_, {});
+    for (const DialectWord& word : text.words) add(word.key, word.text);
+    for (std::string& what : text.refused) book_.refuse(std::move(what));
+    if (!job_.model.moe)
+      for (const char* name : {"expert-model-parallel-size", "moe-permute-fusion"})
+        arguments_.erase(name);
   }
 
   void experts() {
     if (!job_.model.moe) return;
-    const MoeShape& moe = *job_.model.moe;
-    add("num-experts", moe.experts);
-    add("moe-ffn-hidden-size", moe.expert_ffn_hidden);
-    add("moe-router-topk", moe.top_k);
-    if (moe.shared_ffn_hidden > 0)
-      add("moe-shared-expert-intermediate-size", moe.shared_ffn_hidden);
-    add_if(moe.shared_gate, "moe-shared-expert-gate");
-    add_if(moe.router_bias, "moe-router-enable-expert-bias");
-    if (job_.model.layer_pattern.empty() && (moe.first_dense_layers > 0 || moe.every > 1)) {
-      std::string pattern;
-      for (int layer = 0; layer < job_.model.layers; ++layer)
-        pattern +=
-            fmt::format("{}{}", layer > 0 ? "," : "", job_.model.is_moe_layer(layer) ? 1 : 0);
-      add("moe-layer-freq", "[" + pattern + "]");
-    }
     add_if(job_.training.grouped_experts, "moe-grouped-gemm");
     if (job_.training.router_fp32) add("moe-router-dtype", "fp32");
     const Training& training = job_.training;
@@ -151,36 +115,29 @@ class MegatronWriter {
   }
 
   void dispatch() {
-    const ExpertDispatch dispatch = job_.communication.expert_dispatch;
-    const bool fused = dispatch == ExpertDispatch::fused;
-    if (dispatch == ExpertDispatch::all_gather || dispatch == ExpertDispatch::every_copy) {
-      const bool gathers = dispatch == ExpertDispatch::all_gather;
-      add("moe-token-dispatcher-type", gathers ? "allgather" : "alltoall");
-      return;
-    }
-    add("moe-token-dispatcher-type", "flex");
-    add("moe-flex-dispatcher-backend", fused ? "hybridep" : "deepep");
-    if (const auto taken = job_.communication.expert_multiprocessors)
-      add(fused ? "moe-hybridep-num-sms" : "moe-deepep-num-sms", *taken);
+    const std::string dispatch{name_of(job_.communication.expert_dispatch)};
+    const DialectTerm& term = *megatron_dialect().term("dispatch");
+    const std::string word = word_of(term, dispatch).value_or("");
+    const auto blank = word.find(' ');
+    add(term.keys.front(), word.substr(0, blank));
+    if (blank != std::string::npos) add(term.keys.back(), word.substr(blank + 1));
+    const auto taken = job_.communication.expert_multiprocessors;
+    const auto name = word_of(*megatron_dialect().term("dispatch_multiprocessors"), dispatch);
+    if (taken && name) add(*name, *taken);
   }
 
   void training() {
     const Training& training = job_.training;
-    add("seq-length", training.sequence);
-    add("micro-batch-size", training.micro_batch);
     add("global-batch-size", training.global_batch);
     if (training.tokens)
       add("train-samples", fmt::format("{:.0f}", std::ceil(*training.tokens / training.sequence)));
-    add("hidden-dropout", format_number(training.hidden_dropout));
-    add("attention-dropout", format_number(training.attention_dropout));
     const bool muon = training.optimizer == OptimizerKind::muon;
-    const bool sgd = training.optimizer == OptimizerKind::sgd;
-    if (!muon && !sgd && training.optimizer != OptimizerKind::adamw)
-      book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
+    const auto kind = word_of(*megatron_dialect().term("optimizer"), name_of(training.optimizer));
+    add("optimizer", kind.value_or(""));
+    if (!kind) book_.refuse(fmt::format("training.optimizer: {}", name_of(training.optimizer)));
     book_.refuse_if(training.optimizer_in_backward, "training.optimizer_in_backward");
     book_.refuse_if(training.projection.projects(), "training.gradient_projection");
     if (muon) add("muon-num-ns-steps", training.newton_schulz_steps);
-    add("optimizer", muon ? "muon" : sgd ? "sgd" : "adam");
     optimizer_state();
     book_.refuse_if(training.whole_tensor_shards && !muon, "training.whole_tensor_shards");
     add_if(training.whole_tensor_shards, "no-use-layer-wise-param-layout");
@@ -193,9 +150,9 @@ class MegatronWriter {
                        training.second_moment() == 4.0;
     if (!training.decoupled_gradients) return book_.refuse_if(!usual, "training.optimizer_state");
     const auto type = [&](const std::string& name, double bytes) {
-      if (bytes != 4.0) add(name, bytes == 2.0 ? "bf16" : "fp8");
-      book_.refuse_if(bytes != 4.0 && bytes != 2.0 && bytes != 1.0,
-                      "training.optimizer_state of other than 1, 2 and 4 bytes");
+      const auto word = word_of(*megatron_dialect().term("state_bytes"), format_number(bytes));
+      if (bytes != 4.0) add(name, word.value_or(""));
+      book_.refuse_if(!word, "training.optimizer_state of other than 1, 2 and 4 bytes");
     };
     const bool narrow = quantised(training.precision);
     const bool remainders =
@@ -234,47 +191,28 @@ class MegatronWriter {
   /// Number format and scales of quantised training; fp8 with delayed scales is the default.
   void recipe() {
     const Training& training = job_.training;
-    switch (training.precision) {
-      case Precision::fp8:
-        add("fp8-format", "hybrid");
-        book_.refuse_if(training.fp8_scaling == Fp8Scaling::row, "training.fp8_scaling: row");
-        if (training.fp8_scaling == Fp8Scaling::current) add("fp8-recipe", "tensorwise");
-        break;
-      case Precision::fp8_block:
-      case Precision::mxfp8:
-        add("fp8-format", "e4m3");
-        add("fp8-recipe", training.precision == Precision::mxfp8 ? "mxfp8" : "blockwise");
-        break;
-      case Precision::nvfp4:
-        add("fp4-format", "e2m1");
-        add("fp4-recipe", "nvfp4");
-        break;
-      default:
-        break;
+    if (training.precision == Precision::nvfp4) {
+      add("fp4-format", "e2m1");
+      add("fp4-recipe", "nvfp4");
     }
+    const std::string precision{name_of(training.precision)};
+    const auto format = word_of(*megatron_dialect().term("fp8_format"), precision);
+    if (!format) return;
+    add("fp8-format", *format);
+    if (training.precision == Precision::fp8)
+      add_word("fp8_recipe", std::string(name_of(training.fp8_scaling)), "training.fp8_scaling");
+    else
+      add_word("fp8_recipe", precision, "training.precision");
   }
 
   void parallel() {
     const Parallel& parallel = job_.parallel;
-    add("tensor-model-parallel-size", parallel.tensor);
-    add_if(parallel.sequence, "sequence-parallel");
-    add("pipeline-model-parallel-size", parallel.pipeline);
-    add("context-parallel-size", parallel.context);
-    const ContextExchange exchange = job_.communication.context_exchange;
-    if (exchange != ContextExchange::ring)
-      add("cp-comm-type", exchange == ContextExchange::all_gather ? "allgather" : "a2a");
-    if (job_.model.moe) {
-      add("expert-model-parallel-size", parallel.expert);
-      add("expert-tensor-parallel-size", parallel.expert_tensor_size());
-    }
-    add_if(parallel.order == stages_in_replica, "use-tp-pp-dp-mapping");
+    if (job_.model.moe) add("expert-tensor-parallel-size", parallel.expert_tensor_size());
     book_.refuse_if(parallel.order != stages_in_replica && parallel.order != data_in_stage,
                     "parallel.order");
     const bool interleaved = parallel.schedule == ScheduleKind::interleaved;
     if (!interleaved && parallel.schedule != ScheduleKind::one_f_one_b)
       book_.refuse(fmt::format("schedule {}", name_of(parallel.schedule)));
-    if (parallel.microbatch_group > 0)
-      add("microbatch-group-size-per-virtual-pipeline-stage", parallel.microbatch_group);
     book_.refuse_if(parallel.vocabulary != VocabularyKind::ends, "a vocabulary that is split");
   }
 
@@ -311,8 +249,7 @@ class MegatronWriter {
     if (parallel.zero >= 2) {
       add_if(true, "use-distributed-optimizer");
       add_if(true, "use-megatron-fsdp");
-      add("data-parallel-sharding-strategy",
-          parallel.zero == 2 ? "optim_grads" : "optim_grads_params");
+      add_word("sharding", std::to_string(parallel.zero), "parallel.zero");
     }
     if (parallel.zero_group == 0) return;
     book_.refuse_if(parallel.zero > 1, "hybrid sharding of more than the optimizer");
@@ -330,15 +267,8 @@ class MegatronWriter {
       book_.leave_out("the software, " + job_.stack.name + "; this is Megatron-Core of today");
     const bool flash = memory.attention == AttentionKind::flash;
     add("attention-backend", flash ? "flash" : "unfused");
-    add_if(!memory.fused_activation, "no-bias-swiglu-fusion");
     add_if(!memory.fused_softmax, "no-masked-softmax-fusion");
     add_if(!memory.fused_softmax, "attention-softmax-in-fp32");
-    add_if(memory.fused_loss, "cross-entropy-loss-fusion");
-    if (memory.fused_loss_engine) add("cross-entropy-fusion-impl", "te");
-    add_if(memory.fused_permutation && job_.model.moe.has_value(), "moe-permute-fusion");
-    add_if(!memory.fused_gradient_accumulation, "no-gradient-accumulation-fusion");
-    add_if(memory.deterministic, "deterministic-mode");
-    add_if(!memory.attention_mask, "no-create-attention-mask-in-dataloader");
     book_.refuse_if(memory.attention_library != AttentionLibrary::stack,
                     "memory.attention_library");
     book_.refuse_if(memory.fused_norm, "memory.fused_norm");
@@ -347,32 +277,11 @@ class MegatronWriter {
                     "offloaded parameters");
     book_.refuse_if(memory.offload == OffloadKind::paged, "memory.offload: paged");
     add_if(memory.offload == OffloadKind::optimizer, "optimizer-cpu-offload");
-    offload_modules(memory.activation_offload);
-    if (memory.offloaded_layers > 0) {
-      add_if(true, "cpu-offloading");
-      add("cpu-offloading-num-layers", memory.offloaded_layers);
-    }
-    add_if(job_.communication.scatter_gather == false, "no-scatter-gather-tensors-in-pipeline");
-  }
-
-  void offload_modules(const LayerModules& modules) {
-    std::string names;
-    const auto name = [&](bool holds, const char* text) {
-      if (holds) names += std::string(names.empty() ? "" : " ") + text;
-    };
-    name(modules.attention_norm, "attn_norm");
-    name(modules.mlp_norm, "mlp_norm");
-    name(modules.qkv_linear, "qkv_linear");
-    name(modules.core_attention, "core_attn");
-    name(modules.attention_projection, "attn_proj");
-    name(modules.expert_fc1, "expert_fc1");
-    name(modules.activation, "moe_act");
-    book_.refuse_if(
-        modules.mlp || modules.moe || modules.shared_experts || modules.mla_up_projection,
-        "some modules of memory.activation_offload");
-    if (names.empty()) return;
-    add_if(true, "fine-grained-activation-offloading");
-    add("offload-modules", names);
+    const auto modules = layer_module_names(memory.activation_offload);
+    add_if(!modules.empty(), "fine-grained-activation-offloading");
+    book_.refuse_if(!add_list("offload_modules", modules),
+                    "some modules of memory.activation_offload");
+    add_if(memory.offloaded_layers > 0, "cpu-offloading");
   }
 
   void recompute() {
@@ -386,22 +295,8 @@ class MegatronWriter {
       return;
     }
     book_.refuse_if(recompute.every_second_matmul, "recompute.every_second_matmul");
-    const LayerModules& modules = recompute.modules;
-    std::string names;
-    const auto name = [&](bool holds, const char* text) {
-      if (holds) names += std::string(names.empty() ? "" : " ") + text;
-    };
-    name(modules.core_attention, "core_attn");
-    name(modules.attention_norm && modules.mlp_norm, "layernorm");
-    name(modules.mla_up_projection, "mla_up_proj");
-    name(modules.activation, "moe_act");
-    name(modules.mlp, "mlp");
-    name(modules.moe, "moe");
-    name(modules.shared_experts, "shared_experts");
-    book_.refuse_if(modules.attention_norm != modules.mlp_norm || modules.qkv_linear ||
-                        modules.attention_projection || modules.expert_fc1,
+    book_.refuse_if(!add_list("recompute_modules", layer_module_names(recompute.modules)),
                     "some modules of memory.recompute");
-    if (!names.empty()) add("recompute-modules", names);
   }
 
   void graphs() {
@@ -410,12 +305,11 @@ class MegatronWriter {
     const bool whole = graphs.has(GraphPart::full_iteration);
     add("cuda-graph-impl", whole ? "local" : "transformer_engine");
     add_if(true, "te-rng-tracker");
-    std::string parts;
-    for (const auto& [name, part] : megatron_graph_parts) {
-      if (!graphs.has(part) || whole != (part == GraphPart::full_iteration)) continue;
-      parts += (parts.empty() ? "" : " ") + std::string(name);
-    }
-    add("cuda-graph-scope", parts);
+    std::vector<std::string> parts;
+    for (const auto& [part, name] : EnumNames<GraphPart>::names)
+      if (graphs.has(part) && whole == (part == GraphPart::full_iteration))
+        parts.emplace_back(name);
+    add_list("graph_parts", parts);
   }
 
   void communication() {
@@ -443,13 +337,28 @@ class MegatronWriter {
 
   const Job& job_;
   ExportBook& book_;
-  std::vector<std::string> words_;
+  MegatronArguments arguments_;
 };
 
 }  // namespace
 
-std::vector<std::string> megatron_words(const Job& job, ExportBook& book) {
+MegatronArguments megatron_arguments(const Job& job, ExportBook& book) {
   return MegatronWriter(job, book).run();
+}
+
+std::vector<std::string> megatron_words(const Job& job, ExportBook& book) {
+  MegatronArguments arguments = megatron_arguments(job, book);
+  std::vector<std::string> words;
+  for (const std::string_view name : megatron_dialect().keys_of("written"))
+    if (const auto said = arguments.extract(std::string(name)); !said.empty()) {
+      const std::string& value = said.mapped();
+      // Values of several words are several words; others may hold what a shell would expand.
+      const bool several = value.find(' ') != std::string::npos;
+      words.push_back(fmt::format("--{}", name));
+      if (value != "true") words.back() += " " + (several ? value : shell_word(value));
+    }
+  FORETRAIN_REQUIRE(arguments.empty());
+  return words;
 }
 
 }  // namespace foretrain

@@ -19,10 +19,6 @@ bool unusual(const KeyRow& row, const Job& job) {
   return plan_key_text(row, job) != plan_key_text(row, usual);
 }
 
-bool counts(const DialectKey& key, const Job& job) {
-  return key.with == nullptr || unusual(*key.with, job);
-}
-
 /// What a scenario says for a framework's word; nothing where it has none.
 const std::string* meaning_of(const DialectKey& key, const std::string& word) {
   for (const auto& [theirs, ours] : key.values)
@@ -32,10 +28,10 @@ const std::string* meaning_of(const DialectKey& key, const std::string& word) {
 
 using WordPair = std::pair<std::string, std::string>;
 
-/// The words of a key, or what they mean in scenarios, each once.
-std::string legal_words(const DialectKey& key, std::string WordPair::*side) {
+/// Words, or what they mean in scenarios, each once.
+std::string legal_words(const std::vector<WordPair>& values, std::string WordPair::*side) {
   std::vector<std::string> words;
-  for (const WordPair& pair : key.values)
+  for (const WordPair& pair : values)
     if (!contains(words, pair.*side)) words.push_back(pair.*side);
   return joined(words);
 }
@@ -72,12 +68,8 @@ class DialectReader {
 
   std::optional<FieldValue> worded(const YamlNode* node) {
     const std::string& word = node == nullptr ? key_.usual : node->text;
-    const std::string* const text = meaning_of(key_, word);
-    if (text == nullptr)
-      return refused(node, fmt::format("{} is not modelled: {} {}", in_quotes(word),
-                                       legal_words(key_, &WordPair::first),
-                                       key_.values.size() > 1 ? "are" : "is"));
-    return plan_key_value(*key_.means, *text).value;
+    auto value = dialect_value(key_, word);
+    return value.value ? std::move(value.value) : refused(node, value.error);
   }
 
   std::optional<FieldValue> truth() {
@@ -100,8 +92,7 @@ class DialectReader {
   }
 
   std::optional<FieldValue> plain(const std::string& word, const YamlNode* node) {
-    auto value = plan_key_value(*key_.means, key_.unit.empty() ? word : word + " " + key_.unit,
-                                node == nullptr ? Mark{} : node->mark);
+    auto value = dialect_value(key_, word, node == nullptr ? Mark{} : node->mark);
     return value.value ? std::move(value.value) : refused(node, value.error);
   }
 
@@ -141,6 +132,37 @@ bool is_said(std::string_view path, const SaidKeys& said) {
 
 }  // namespace
 
+bool is_switch(const DialectKey& key) {
+  return key.values.empty() ? key.means->field.kind == FieldKind::boolean
+                            : meaning_of(key, "true") != nullptr;
+}
+
+bool key_counts(const DialectKey& key, const Job& job) {
+  return key.with == nullptr || unusual(*key.with, job);
+}
+
+bool has_word(const DialectKey& key, const std::string& word) {
+  return key.values.empty() || meaning_of(key, word) != nullptr;
+}
+
+std::string unknown_word(const DialectKey& key, const std::string& word) {
+  return fmt::format("{} is not modelled: {} {}", in_quotes(word),
+                     legal_words(key.values, &WordPair::first),
+                     key.values.size() > 1 ? "are" : "is");
+}
+
+Parsed<FieldValue> dialect_value(const DialectKey& key, const std::string& word, const Mark& mark) {
+  if (!has_word(key, word)) return {{}, unknown_word(key, word)};
+  const std::string& text = key.values.empty() ? word : *meaning_of(key, word);
+  return plan_key_value(*key.means, key.unit.empty() ? text : text + " " + key.unit, mark);
+}
+
+const DialectKey* Dialect::key(std::string_view word) const {
+  const auto found =
+      std::ranges::find_if(keys, [&](const DialectKey& row) { return contains(row.keys, word); });
+  return found == keys.end() ? nullptr : &*found;
+}
+
 const DialectTerm* Dialect::term(std::string_view says) const {
   const auto found = std::ranges::find(terms, says, &DialectTerm::says);
   return found == terms.end() ? nullptr : &*found;
@@ -170,11 +192,36 @@ std::string_view meaning_of(const DialectTerm& term, std::string_view word) {
   return {};
 }
 
+std::vector<std::string> meanings_of(const DialectTerm& term, std::string_view word) {
+  std::vector<std::string> meanings;
+  for (const auto& [known, said] : term.values)
+    if (known == word) meanings.push_back(said);
+  return meanings;
+}
+
+std::vector<std::string> words_of(const DialectTerm& term, const std::vector<std::string>& values,
+                                  std::vector<std::string>& said) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : term.values) {
+    const auto meanings = meanings_of(term, word);
+    if (contains(words, word) ||
+        !std::ranges::all_of(meanings, [&](const auto& one) { return contains(values, one); }))
+      continue;
+    words.push_back(word);
+    said.insert(said.end(), meanings.begin(), meanings.end());
+  }
+  return words;
+}
+
+std::string legal_words(const DialectTerm& term) {
+  return legal_words(term.values, &WordPair::first);
+}
+
 void read_dialect(const Dialect& dialect, TreeReader& in, Job& job) {
   for (const FixedKey& key : dialect.fixed)
     if (!key.is.empty()) set_plan_key(*key.means, *plan_key_value(*key.means, key.is).value, job);
   for (const DialectKey& key : dialect.keys)
-    if (const auto value = DialectReader(key, in).read(counts(key, job)))
+    if (const auto value = DialectReader(key, in).read(key_counts(key, job)))
       set_plan_key(*key.means, *value, job);
 }
 
@@ -209,11 +256,11 @@ void write_key(const DialectKey& key, const Job& job, const std::string& program
   // Left out, some keys mean what no value of theirs says.
   const bool absent = key.written == DialectWritten::unusual &&
                       key.means->field.default_text.empty() && !unusual(*key.means, job);
-  if (!counts(key, job) || text.empty() || absent) return;
+  if (!key_counts(key, job) || text.empty() || absent) return;
   const auto word = word_of(key, text);
   if (!word)
     out.refused.push_back(fmt::format("{}: {} ({} has {})", key.means->field.path, text, program,
-                                      legal_words(key, &WordPair::second)));
+                                      legal_words(key.values, &WordPair::second)));
   else if (key.written == DialectWritten::always || lower_case(*word) != lower_case(key.usual))
     out.words.push_back({key.keys.front(), *word, is_word(*word)});
 }
@@ -231,15 +278,19 @@ void tell_fixed(const FixedKey& key, const Job& job, const std::string& program,
 
 }  // namespace
 
-DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys& said) {
+DialectText write_keys(const Dialect& dialect, const Job& job, const SaidKeys& said) {
   DialectText out;
+  for (const DialectKey& key : dialect.keys)
+    if (key.written != DialectWritten::never && !is_said(key.means->field.path, said))
+      write_key(key, job, dialect.name, out);
+  return out;
+}
+
+DialectText write_dialect(const Dialect& dialect, const Job& job, const SaidKeys& said) {
+  DialectText out = write_keys(dialect, job, said);
   SaidKeys done = said;
-  for (const DialectKey& key : dialect.keys) {
-    const std::string& path = key.means->field.path;
-    if (key.written == DialectWritten::never || is_said(path, said)) continue;
-    done.insert(path);
-    write_key(key, job, dialect.name, out);
-  }
+  for (const DialectKey& key : dialect.keys)
+    if (key.written != DialectWritten::never) done.insert(key.means->field.path);
   for (const FixedKey& key : dialect.fixed) {
     done.insert(key.means->field.path);
     tell_fixed(key, job, dialect.name, out);

@@ -38,6 +38,18 @@ struct DialectKey {
   DialectWritten written = DialectWritten::unusual;
 };
 
+/// Whether it is a switch, whose words are true and false.
+[[nodiscard]] bool is_switch(const DialectKey& key);
+/// Whether it counts beside what a job has.
+[[nodiscard]] bool key_counts(const DialectKey& key, const Job& job);
+/// Whether a framework has this word there; one without a list has any.
+[[nodiscard]] bool has_word(const DialectKey& key, const std::string& word);
+/// "'x' is not modelled: a and b are". @pre !has_word(key, word)
+[[nodiscard]] std::string unknown_word(const DialectKey& key, const std::string& word);
+/// The value that one of its words means, or what is wrong with it.
+[[nodiscard]] Parsed<FieldValue> dialect_value(const DialectKey& key, const std::string& word,
+                                               const Mark& mark = {});
+
 /// A key of a scenario that a framework has no word for.
 struct FixedKey {
   const KeyRow* means = nullptr;
@@ -63,6 +75,8 @@ struct Dialect {
   std::vector<std::string> includes;  ///< dialects whose keys without effect it has as well
   KeyTable others;                    ///< keys that mean none of a scenario
 
+  /// The row that one of its keys stands in; null where none does.
+  [[nodiscard]] const DialectKey* key(std::string_view word) const;
   /// Null where it has no word for it.
   [[nodiscard]] const DialectTerm* term(std::string_view says) const;
   /// The keys of a term, and what the framework takes without them; empty where it has none. They
@@ -75,6 +89,15 @@ struct Dialect {
 [[nodiscard]] std::optional<std::string> word_of(const DialectTerm& term, std::string_view value);
 /// What one of its words says; empty where it is not listed.
 [[nodiscard]] std::string_view meaning_of(const DialectTerm& term, std::string_view word);
+/// Its words of all whose values a set has, in its order; a word stands in a pair for each of its
+/// values. `said` gets those values.
+[[nodiscard]] std::vector<std::string> words_of(const DialectTerm& term,
+                                                const std::vector<std::string>& values,
+                                                std::vector<std::string>& said);
+/// All that one of its words says; nothing where it is not listed.
+[[nodiscard]] std::vector<std::string> meanings_of(const DialectTerm& term, std::string_view word);
+/// "a, b and c": what it has words for.
+[[nodiscard]] std::string legal_words(const DialectTerm& term);
 
 /// Empty where a framework has no such file.
 /// @param catalogs folders whose dialects/NAME.yaml add rows, which count before shipped ones
@@ -123,6 +146,9 @@ using SaidKeys = std::set<std::string, std::less<>>;
 /// "parallel.zero: 3": the keys of a plan that are not among these, and differ from those of a
 /// plain job of the same precision.
 [[nodiscard]] std::vector<std::string> unsaid_keys(const Job& job, const SaidKeys& said);
+
+/// What the rows of keys say of a job, and not what they leave unsaid.
+[[nodiscard]] DialectText write_keys(const Dialect& dialect, const Job& job, const SaidKeys& said);
 
 /// @param said what the caller writes
 [[nodiscard]] DialectText write_dialect(const Dialect& dialect, const Job& job,

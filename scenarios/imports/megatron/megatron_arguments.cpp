@@ -52,21 +52,34 @@ bool MegatronMapper::check_ranges() {
   return in_.errors().empty();
 }
 
+std::vector<std::string> MegatronMapper::said_list(const char* term) {
+  const DialectTerm& list = *megatron_dialect().term(term);
+  const std::string& argument = list.keys.front();
+  std::vector<std::string> words = in_.words(argument);
+  if (words.empty() && !list.usual.empty()) words.push_back(list.usual);
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    const auto some = meanings_of(list, word);
+    all.insert(all.end(), some.begin(), some.end());
+    if (some.empty()) unmodelled(argument + " " + word);
+  }
+  return all;
+}
+
 /// Which of an operand's elements share a scale, and so which kernels multiply.
 void MegatronMapper::map_fp8_recipe() {
   Training& training = out_.job.training;
   training.precision = Precision::fp8;
   training.fp8_attention = in_.flag("fp8-dot-product-attention");
-  const std::string recipe = in_.text("fp8-recipe", "delayed");
-  if (recipe == "tensorwise")
-    training.fp8_scaling = Fp8Scaling::current;
-  else if (recipe == "blockwise")
-    training.precision = Precision::fp8_block;
-  else if (recipe == "mxfp8")
-    training.precision = Precision::mxfp8;
-  else if (recipe != "delayed")
-    in_.error("--fp8-recipe: " + in_quotes(recipe) +
-              " is not modelled: delayed, tensorwise, blockwise and mxfp8 are");
+  const std::string_view recipe = said("fp8_recipe", "fp8-recipe");
+  if (const auto scaling = from_name<Fp8Scaling>(recipe))
+    training.fp8_scaling = *scaling;
+  else if (const auto precision = from_name<Precision>(recipe))
+    training.precision = *precision;
+  else
+    in_.error(fmt::format("--fp8-recipe: {} is not modelled: {} are",
+                          in_quotes(in_.text("fp8-recipe")),
+                          legal_words(*megatron_dialect().term("fp8_recipe"))));
 }
 
 void MegatronMapper::map_precision() {
@@ -94,10 +107,6 @@ void MegatronMapper::map_precision() {
 
 void MegatronMapper::map_training() {
   Training& training = out_.job.training;
-  training.sequence = required("seq-length");
-  training.micro_batch = required("micro-batch-size");
-  training.hidden_dropout = in_.number("hidden-dropout", 0.1);
-  training.attention_dropout = in_.number("attention-dropout", 0.1);
   map_precision();
   const std::string schedule = in_.text("step-batch-size-schedule");
   std::optional<int> batch = in_.integer("global-batch-size");
@@ -122,15 +131,7 @@ void MegatronMapper::map_training() {
 
 void MegatronMapper::map_parallel() {
   Parallel& parallel = out_.job.parallel;
-  parallel.tensor = in_.integer("tensor-model-parallel-size", 1);
-  parallel.pipeline = in_.integer("pipeline-model-parallel-size", 1);
-  parallel.context = in_.integer("context-parallel-size", 1);
-  parallel.expert = in_.integer("expert-model-parallel-size", 1);
   parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
-  parallel.sequence = in_.flag("sequence-parallel") && parallel.tensor > 1;
-  if (in_.flag("no-scatter-gather-tensors-in-pipeline"))
-    out_.job.communication.scatter_gather = false;
-  if (in_.flag("use-tp-pp-dp-mapping")) parallel.order = stages_in_replica;
   const std::int64_t model_ranks = replica_ranks(parallel);
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {
     in_.error(std::to_string(environment_.gpus) +
@@ -165,6 +166,10 @@ void MegatronMapper::report_rest() {
   for (const std::string& name : in_.unread())
     (leaves_memory_alone(name) ? out_.ignored : out_.unknown).push_back(name);
   out_.read = in_.given();
+}
+
+std::optional<GraphPart> megatron_graph_part(std::string_view name) {
+  return from_name<GraphPart>(meaning_of(*megatron_dialect().term("graph_parts"), name));
 }
 
 const std::vector<std::string>& known_megatron_arguments() {

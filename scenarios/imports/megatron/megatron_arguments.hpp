@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/inputs/job.hpp"
@@ -47,6 +48,10 @@ struct MegatronMapping {
 
 /// What is known of Megatron-LM's arguments: scenarios/dialects/megatron.yaml.
 [[nodiscard]] const Dialect& megatron_dialect();
+
+/// The part that CUDA graphs capture under this name (--cuda-graph-scope); nothing where it is not
+/// modelled.
+[[nodiscard]] std::optional<GraphPart> megatron_graph_part(std::string_view name);
 
 /// True when the argument is known to leave GPU memory as it is, or to have no effect worth a row.
 [[nodiscard]] bool leaves_memory_alone(const std::string& name);

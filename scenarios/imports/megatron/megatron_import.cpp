@@ -2,7 +2,6 @@
 #include "scenarios/imports/megatron/megatron_import.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string_view>
 
@@ -15,40 +14,6 @@
 
 namespace foretrain {
 namespace {
-
-/// Arguments that leave memory as it is but change what a step takes, in ways that have no term.
-constexpr auto changes_time = std::to_array<std::string_view>({
-    "batch-p2p-communication",
-    "ddp-bucket-size",
-    "ddp-num-buckets",
-    "delay-wgrad-compute",
-    "disable-bf16-reduced-precision-matmul",
-    "empty-unused-memory-level",
-    "hierarchical-context-parallel-sizes",
-    "high-priority-stream-groups",
-    "moe-enable-deepep",
-    "moe-flex-dispatcher-backend",
-    "moe-router-fusion",
-    "moe-shared-expert-overlap",
-    "moe-token-dispatcher-type",
-    "no-bias-dropout-fusion",
-    "no-bias-gelu-fusion",
-    "no-persist-layer-norm",
-    "no-rope-fusion",
-    "optimizer-cpu-offload-d2h",
-    "overlap-cpu-optimizer-d2h-h2d",
-    "overlap-dispatch-backward-with-experts-wgrad",
-    "overlap-p2p-communication-warmup-flush",
-    "overlap-param-gather-with-optimizer-step",
-    "pin-cpu-grads",
-    "pin-cpu-params",
-    "reset-attention-mask",
-    "use-fused-weighted-squared-relu",
-    "use-nccl-ub",
-    "use-sharp",
-    "use-torch-optimizer-for-cpu-offload",
-    "use-transformer-engine-op-fuser",
-});
 
 /// Messages go to terminals and logs; what they quote of the user's text is escaped already.
 std::string printable(std::string text) {
@@ -105,49 +70,24 @@ int replica_of(const MegatronArguments& arguments) {
   return static_cast<int>(std::min(std::max(ranks, experts), 1'000'000LL));
 }
 
-/// Of Megatron's three types of dispatchers, `flex` has a back-end (core/transformer/moe/
-/// token_dispatcher.py); the default is an all-gather (training/arguments.py).
-void set_dispatch(const MegatronArguments& arguments, ArgumentReader& in, Job& job) {
+/// The default is an all-gather (training/arguments.py).
+void set_dispatch(ArgumentReader& in, Job& job) {
   if (!job.model.moe) return;
   Communication& communication = job.communication;
-  const auto text = [&](const char* name, const char* usual) {
-    const auto found = arguments.find(name);
-    return found != arguments.end() ? found->second : std::string(usual);
-  };
-  const std::string type = text("moe-token-dispatcher-type", "allgather");
-  const std::string backend = text("moe-flex-dispatcher-backend", "deepep");
-  const bool deepep = type == "flex" && backend == "deepep";
-  const bool hybridep = type == "flex" && backend == "hybridep";
-  if (type == "allgather")
-    communication.expert_dispatch = ExpertDispatch::all_gather;
-  else if (type == "alltoall")
-    communication.expert_dispatch = ExpertDispatch::every_copy;
-  else if (hybridep)
-    communication.expert_dispatch = ExpertDispatch::fused;
-  else if (!deepep)
-    return;
-  for (const char* name :
-       {"moe-token-dispatcher-type", "moe-flex-dispatcher-backend", "moe-enable-deepep"})
-    in.accept(name);
-  const char* const taken = hybridep ? "moe-hybridep-num-sms" : "moe-deepep-num-sms";
-  const int usual = traits_of(communication.expert_dispatch).multiprocessors;
-  const int said = type == "flex" ? in.integer(taken, usual) : usual;
+  ArgumentReader unread = in;
+  const DialectTerm& term = *megatron_dialect().term("dispatch");
+  std::string word = unread.text(term.keys.front(), term.usual);
+  if (word == "flex") word += " " + unread.text(term.keys.back(), "deepep");
+  const auto dispatch = from_name<ExpertDispatch>(meaning_of(term, word));
+  if (!dispatch) return;
+  communication.expert_dispatch = *dispatch;
+  for (const std::string& name : term.keys) in.accept(name);
+  in.accept("moe-enable-deepep");
+  const auto taken =
+      word_of(*megatron_dialect().term("dispatch_multiprocessors"), name_of(*dispatch));
+  const int usual = traits_of(*dispatch).multiprocessors;
+  const int said = taken ? in.integer(*taken, usual) : usual;
   if (said >= 1 && said != usual) communication.expert_multiprocessors = said;
-}
-
-/// `--cp-comm-type`; a type per layer, a hierarchy of both and other words have no term.
-void set_context_exchange(const MegatronArguments& arguments, ArgumentReader& in, Job& job) {
-  const auto found = arguments.find("cp-comm-type");
-  if (found == arguments.end()) return;
-  ContextExchange& exchange = job.communication.context_exchange;
-  if (found->second == "allgather")
-    exchange = ContextExchange::all_gather;
-  else if (found->second == "a2a")
-    exchange = ContextExchange::all_to_all;
-  else if (found->second != "p2p" && job.parallel.context > 1)
-    return in.error("--cp-comm-type: " + in_quotes(found->second) +
-                    " is not modelled: p2p, allgather and a2a are");
-  in.accept("cp-comm-type");
 }
 
 /// What arguments say about traffic beside compute. Without the distributed optimizer's flags,
@@ -219,7 +159,7 @@ void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNote
   std::ranges::sort(notes.read);
   for (const std::string& name : mapping.ignored) {
     if (contains(notes.read, name)) continue;
-    const bool slow = contains(changes_time, name);
+    const bool slow = contains(megatron_dialect().keys_of("approximated"), name);
     const bool pauses = name == "eval-interval" || name == "eval-iters";
     if (pauses && in.peek_integer("eval-iters") != 0)
       notes.evaluation.push_back(name);
@@ -233,12 +173,15 @@ void sort_arguments(const MegatronMapping& mapping, ArgumentReader& in, PlanNote
 void refuse(const MegatronMapping& mapping, const PlanImportOptions& options, Reporter& report) {
   for (const std::string& name : mapping.unmodelled) {
     const std::string argument = name.substr(0, name.find(' '));
-    if (!contains(options.left_out, argument))
-      report.add(argument,
-                 (argument == name ? "" : in_quotes(name.substr(argument.size() + 1)) + " ") +
-                     std::string("changes memory or time and is not modelled; "
-                                 "--leave-out ") +
-                     printable_path(report.key_of(argument)) + " ignores it");
+    if (contains(options.left_out, argument)) continue;
+    const std::string word = argument == name ? "" : name.substr(argument.size() + 1);
+    const DialectKey* const row = megatron_dialect().key(argument);
+    const std::string what = row != nullptr
+                                 ? unknown_word(*row, word)
+                                 : (word.empty() ? "" : in_quotes(word) + " ") +
+                                       std::string("changes memory or time and is not modelled");
+    report.add(argument, fmt::format("{}; --leave-out {} ignores it", what,
+                                     printable_path(report.key_of(argument))));
   }
   for (const std::string& name : mapping.unknown)
     if (!options.leave_out_unknown)
@@ -310,8 +253,7 @@ std::optional<ImportedPlan> megatron_plan(MegatronSource found, const ImportSour
   plan.job = std::move(mapping.job);
   ArgumentReader in(found.arguments);
   set_overlap(in, plan.job);
-  set_dispatch(found.arguments, in, plan.job);
-  set_context_exchange(found.arguments, in, plan.job);
+  set_dispatch(in, plan.job);
   set_tokens(in, plan.job, plan.notes.assumed);
   if (plan.job.model.moe)
     plan.job.model.moe->router_bias = in.flag("moe-router-enable-expert-bias");

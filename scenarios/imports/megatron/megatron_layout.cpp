@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
@@ -78,16 +80,16 @@ bool MegatronMapper::map_zero_bubble() {
   for (const char* name : {"allow-padding-num-layers", "enable-exactly-numeric-match",
                            "enable-optimizer-post-validation", "enable-zb-runtime"})
     in_.accept(name);
-  if (setup != "zb" && setup != "half" && setup != "min")
-    in_.error("--zero-bubble-v-schedule-mem-setup: " + in_quotes(setup) +
-              " is not one of zb, half and min");
+  const auto known =
+      from_name<ScheduleKind>(said("zero_bubble", "zero-bubble-v-schedule-mem-setup"));
+  if (!known)
+    in_.error(fmt::format("--zero-bubble-v-schedule-mem-setup: {} is not one of {}",
+                          in_quotes(setup), legal_words(*megatron_dialect().term("zero_bubble"))));
   if (setup != "zb" && !folded)
     in_.error("--zero-bubble-v-schedule-mem-setup has no effect without --zero-bubble-v-schedule");
   if (parallel.pipeline <= 1 || !(enabled || folded)) return false;
   if (folded) {
-    parallel.schedule = setup == "half"  ? ScheduleKind::v_half
-                        : setup == "min" ? ScheduleKind::v_min
-                                         : ScheduleKind::zb_v;
+    parallel.schedule = known.value_or(ScheduleKind::zb_v);
     parallel.virtual_stages = 2;
     return true;
   }
@@ -127,7 +129,6 @@ void MegatronMapper::map_layout() {
   const bool loss = in_.flag("account-for-loss-in-pipeline-split") || both;
   const auto first = in_.integer("decoder-first-pipeline-num-layers");
   const auto last = in_.integer("decoder-last-pipeline-num-layers");
-  parallel.microbatch_group = in_.integer("microbatch-group-size-per-virtual-pipeline-stage", 0);
   const std::string layout = in_.text("pipeline-model-parallel-layout");
   const bool zero_bubble = map_zero_bubble();
   if (parallel.pipeline <= 1) return;

@@ -5,18 +5,19 @@
 
 #include "models/inputs/recipe.hpp"
 #include "scenarios/imports/megatron/internal/megatron_mapper.hpp"
-#include "scenarios/imports/megatron/megatron_graph_parts.hpp"
+#include "scenarios/sections/hybrid_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 
 void MegatronMapper::map_state_dtypes() {
   Training& training = out_.job.training;
   const auto width = [&](const std::string& name) {
-    const std::string type = in_.text(name, "fp32");
-    if (type == "bf16" || type == "fp16") return 2.0;
-    if (type == "fp8") return 1.0;
-    return 4.0;
+    const auto bytes = parse_number(said("state_bytes", name)).value;
+    if (!bytes && in_.flag("use-precision-aware-optimizer"))
+      unmodelled(name + " " + in_.text(name));
+    return bytes.value_or(4.0);
   };
   const double gradients = width("main-grads-dtype");
   const double parameters = width("main-params-dtype");
@@ -43,11 +44,9 @@ void MegatronMapper::map_optimizer() {
   const bool distributed = in_.flag("use-distributed-optimizer");
   const int instances = in_.integer("num-distributed-optimizer-instances", 1);
   const std::string kind = in_.text("optimizer", "adam");
-  if (kind == "sgd")
-    training.optimizer = OptimizerKind::sgd;
-  else if (kind.find("muon") != std::string::npos)
-    training.optimizer = OptimizerKind::muon;
-  else if (kind != "adam")
+  if (const auto known = from_name<OptimizerKind>(said("optimizer", "optimizer")))
+    training.optimizer = *known;
+  else
     unmodelled("optimizer " + kind);
   if (training.optimizer == OptimizerKind::muon) map_muon();
   parallel.zero = distributed || kind.rfind("dist_", 0) == 0 ? 1 : 0;
@@ -99,11 +98,9 @@ void MegatronMapper::map_fsdp_dtypes() {
 void MegatronMapper::map_fsdp() {
   Parallel& parallel = out_.job.parallel;
   const bool fsdp = in_.flag("use-megatron-fsdp") || in_.flag("use-custom-fsdp");
-  const std::string sharding = in_.text("data-parallel-sharding-strategy", "no_shard");
+  const auto sharded = parse_integer(said("sharding", "data-parallel-sharding-strategy")).value;
   if (fsdp) {
-    if (sharding == "optim") parallel.zero = 1;
-    if (sharding == "optim_grads") parallel.zero = 2;
-    if (sharding == "optim_grads_params") parallel.zero = 3;
+    parallel.zero = static_cast<int>(sharded.value_or(parallel.zero));
     out_.fsdp = MegatronFsdp::megatron;
     map_fsdp_dtypes();
     if (in_.integer("megatron-fsdp-version", 1) != 1)
@@ -120,31 +117,6 @@ void MegatronMapper::map_fsdp() {
   }
 }
 
-LayerModules MegatronMapper::recompute_modules() {
-  LayerModules modules;
-  std::vector<std::string> names = in_.words("recompute-modules");
-  if (names.empty()) names = {"core_attn"};
-  for (const std::string& name : names) {
-    if (name == "core_attn")
-      modules.core_attention = true;
-    else if (name == "layernorm")
-      modules.attention_norm = modules.mlp_norm = true;
-    else if (name == "mla_up_proj")
-      modules.mla_up_projection = true;
-    else if (name == "moe_act")
-      modules.activation = true;
-    else if (name == "mlp")
-      modules.mlp = true;
-    else if (name == "moe")
-      modules.moe = true;
-    else if (name == "shared_experts")
-      modules.shared_experts = true;
-    else
-      unmodelled("recompute-modules " + name);
-  }
-  return modules;
-}
-
 void MegatronMapper::map_recompute() {
   Recompute& recompute = out_.job.memory.recompute;
   const std::string granularity = in_.text("recompute-granularity");
@@ -154,11 +126,11 @@ void MegatronMapper::map_recompute() {
   recompute.layers = in_.integer("recompute-num-layers", 1);
   recompute.distribute_saved = in_.flag("distribute-saved-activations");
   const bool moe_layer = in_.flag("moe-layer-recompute");
-  LayerModules modules = recompute_modules();
+  LayerModules modules = layer_modules_of(said_list("recompute_modules"));
   if (oldest_flag) recompute.layers = in_.integer("checkpoint-num-layers", 1);
   if (granularity == "full" || (granularity.empty() && oldest_flag)) {
     recompute.kind = RecomputeKind::full;
-    recompute.method = method == "block" ? RecomputeMethod::block : RecomputeMethod::uniform;
+    recompute.method = from_name<RecomputeMethod>(method).value_or(RecomputeMethod::uniform);
   } else if (granularity == "selective" || old_flag || moe_layer) {
     recompute.kind = RecomputeKind::selective;
     if (granularity != "selective" && !old_flag) modules = LayerModules{};
@@ -190,27 +162,17 @@ void MegatronMapper::map_kernels() {
   const bool scaled = in_.flag("apply-query-key-layer-scaling");
   const bool fp32_softmax = in_.flag("attention-softmax-in-fp32") || scaled;
   memory.fused_softmax = !(in_.flag("no-masked-softmax-fusion") && fp32_softmax);
-  memory.fused_activation = !in_.flag("no-bias-swiglu-fusion");
   // Read for time (megatron_import.cpp); its user buffers lie outside the allocator.
   in_.accept("tp-comm-overlap");
-  memory.fused_loss = in_.flag("cross-entropy-loss-fusion");
   // Combined 1F1B warms up by one pass more (pipeline_parallel/schedules.py) and then runs one
   // micro-batch's forward while another goes backward layer by layer: as many live passes.
   in_.accept("overlap-moe-expert-parallel-comm");
-  const std::string fusion = in_.text("cross-entropy-fusion-impl", "native");
-  memory.fused_loss_engine = fusion == "te";
-  if (memory.fused_loss && fusion != "te" && fusion != "native")
-    unmodelled("cross-entropy-fusion-impl " + fusion);
-  memory.fused_permutation = in_.flag("moe-permute-fusion");
   memory.fp8_activation_inputs = in_.flag("activation-func-fp8-input-store");
   // 0: the output gradients of all micro-batches wait.
   const int limit = in_.integer("wgrad-deferral-limit", 0);
   if (in_.flag("defer-embedding-wgrad-compute"))
     memory.deferred_outputs = limit > 0 ? limit : std::numeric_limits<int>::max();
-  memory.fused_gradient_accumulation = !in_.flag("no-gradient-accumulation-fusion");
-  memory.deterministic =
-      in_.flag("deterministic-mode") || variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8";
-  memory.attention_mask = !in_.flag("no-create-attention-mask-in-dataloader");
+  if (variable("CUBLAS_WORKSPACE_CONFIG") == ":4096:8") memory.deterministic = true;
   map_graphs();
 }
 
@@ -245,32 +207,14 @@ void MegatronMapper::map_offload() {
     out_.job.memory.offload = OffloadKind::optimizer;
     out_.job.memory.offload_share = share;
   }
-  out_.job.memory.offloaded_layers = in_.integer("cpu-offloading-num-layers", 0);
   in_.accept("cpu-offloading");
   in_.accept("cpu-offloading-activations");
   if (in_.number("activation-offload-fraction", 1.0) != 1.0)
     unmodelled("activation-offload-fraction");
-  const std::vector<std::string> names = in_.words("offload-modules");
-  if (!in_.flag("fine-grained-activation-offloading")) return;
-  LayerModules& modules = out_.job.memory.activation_offload;
-  for (const std::string& name : names) {
-    if (name == "attn_norm")
-      modules.attention_norm = true;
-    else if (name == "mlp_norm")
-      modules.mlp_norm = true;
-    else if (name == "qkv_linear")
-      modules.qkv_linear = true;
-    else if (name == "core_attn")
-      modules.core_attention = true;
-    else if (name == "attn_proj")
-      modules.attention_projection = true;
-    else if (name == "expert_fc1")
-      modules.expert_fc1 = true;
-    else if (name == "moe_act")
-      modules.activation = true;
-    else
-      unmodelled("offload-modules " + name);
-  }
+  const bool fine_grained = in_.flag("fine-grained-activation-offloading");
+  in_.accept("offload-modules");
+  if (fine_grained)
+    out_.job.memory.activation_offload = layer_modules_of(said_list("offload_modules"));
 }
 
 }  // namespace foretrain

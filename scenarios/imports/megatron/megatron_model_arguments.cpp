@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model's shape in Megatron's arguments.
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -11,24 +10,6 @@
 #include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
-
-/// Vocabularies of tokenizers that are commonly named; the longest name that matches wins.
-struct KnownTokenizer {
-  std::string_view part;
-  int vocabulary;
-};
-constexpr std::array<KnownTokenizer, 12> known_tokenizers{{{"256k", 256000},
-                                                           {"128k", 131072},
-                                                           {"mixtral", 32000},
-                                                           {"mistral", 32000},
-                                                           {"llama-3", 128256},
-                                                           {"llama3", 128256},
-                                                           {"llama-2", 32000},
-                                                           {"llama2", 32000},
-                                                           {"deepseek-v2", 102400},
-                                                           {"deepseek-v3", 129280},
-                                                           {"qwen3", 151936},
-                                                           {"qwen2", 151936}}};
 
 int MegatronMapper::tokenizer_vocabulary() {
   const auto given = in_.integer("vocab-size");
@@ -43,8 +24,9 @@ int MegatronMapper::tokenizer_vocabulary() {
   }
   // The null tokenizer adds an end-of-document entry to the size that it is given.
   if (given) return type == "NullTokenizer" ? *given + 1 : *given;
-  for (const KnownTokenizer& known : known_tokenizers)
-    if (model.find(known.part) != std::string::npos) return known.vocabulary;
+  for (const auto& [part, vocabulary] : megatron_dialect().term("tokenizers")->values)
+    if (model.find(part) != std::string::npos)
+      return static_cast<int>(parse_integer(vocabulary).value.value_or(0));
   if (type == "GPT2BPETokenizer") return environment_.vocabulary;
   if (type == "Llama2Tokenizer") return 32000;
   in_.error("--tokenizer-type: the vocabulary of " + in_quotes(type) +
@@ -73,12 +55,10 @@ void MegatronMapper::map_shape() {
   model.ffn_hidden = in_.integer("ffn-hidden-size", model.gated_mlp ? gated : plain);
   in_.accept("squared-relu");  // keeps the same tensors as GELU
   const bool old_rotary = in_.flag("use-rotary-position-embeddings");
-  const std::string position =
-      in_.text("position-embedding-type", old_rotary ? "rope" : "learned_absolute");
-  model.position = position == "learned_absolute" ? PositionKind::learned
-                   : position == "none"           ? PositionKind::none
-                   : position == "alibi"          ? PositionKind::alibi
-                                                  : PositionKind::rotary;
+  model.position = old_rotary && !in_.has("position-embedding-type")
+                       ? PositionKind::rotary
+                       : from_name<PositionKind>(said("position", "position-embedding-type"))
+                             .value_or(PositionKind::rotary);
   const int longest = in_.integer("max-position-embeddings", 0);
   model.positions = model.position == PositionKind::learned ? longest : 0;
   const bool rms = in_.text("normalization", "LayerNorm") == "RMSNorm";
@@ -92,7 +72,6 @@ void MegatronMapper::map_shape() {
   model.embedding_norm = in_.flag("embed-layernorm");
   model.tied_embeddings = !in_.flag("untie-embeddings-and-output-weights");
   model.mtp_layers = in_.integer("mtp-num-layers", 0);
-  out_.job.training.vocabulary_multiple = in_.integer("make-vocab-size-divisible-by", 128);
   model.vocabulary = tokenizer_vocabulary();
   const std::string title = in_.text("model-name", "megatron");
   model.name = title;

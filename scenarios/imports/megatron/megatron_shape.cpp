@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/sections/scenario_text.hpp"
 
 namespace foretrain {
@@ -32,7 +33,7 @@ void put_attention(const LlmShape& shape, MegatronArguments& arguments) {
   put("v-head-dim", shape.mla->v_head_dim);
 }
 
-void put_experts(const MoeShape& moe, int layers, MegatronArguments& arguments) {
+void put_experts(const MoeShape& moe, MegatronArguments& arguments) {
   arguments["num-experts"] = std::to_string(moe.experts);
   arguments["moe-router-topk"] = std::to_string(moe.top_k);
   arguments["moe-ffn-hidden-size"] = std::to_string(moe.expert_ffn_hidden);
@@ -40,56 +41,17 @@ void put_experts(const MoeShape& moe, int layers, MegatronArguments& arguments) 
     arguments["moe-shared-expert-intermediate-size"] = std::to_string(moe.shared_ffn_hidden);
   if (moe.shared_gate) arguments["moe-shared-expert-gate"] = "true";
   if (moe.router_bias) arguments["moe-router-enable-expert-bias"] = "true";
-  if (moe.first_dense_layers > 0)
-    arguments["moe-layer-freq"] =
-        fmt::format("([0]*{}+[1]*{})", moe.first_dense_layers, layers - moe.first_dense_layers);
-  else if (moe.every > 1)
-    arguments["moe-layer-freq"] = std::to_string(moe.every);
 }
 
-const char* position_word(PositionKind position) {
-  switch (position) {
-    case PositionKind::learned:
-      return "learned_absolute";
-    case PositionKind::rotary:
-      return "rope";
-    case PositionKind::alibi:
-      return "alibi";
-    case PositionKind::none:
-      break;
-  }
-  return "none";
+/// "[0,1,1]", where patterns of letters do not say it.
+void put_frequency(const LlmShape& shape, MegatronArguments& arguments) {
+  if (!shape.layer_pattern.empty()) return;
+  if (shape.moe->first_dense_layers == 0 && shape.moe->every == 1) return;
+  std::string pattern;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    pattern += fmt::format("{}{}", layer > 0 ? "," : "", shape.is_moe_layer(layer) ? 1 : 0);
+  arguments["moe-layer-freq"] = "[" + pattern + "]";
 }
-
-}  // namespace
-
-MegatronArguments megatron_shape_arguments(const LlmShape& shape) {
-  MegatronArguments arguments;
-  const auto put = [&](const char* name, int value) { arguments[name] = std::to_string(value); };
-  put("num-layers", shape.layers);
-  put("hidden-size", shape.hidden);
-  put("vocab-size", shape.vocabulary);
-  arguments["tokenizer-type"] = "given";
-  put_attention(shape, arguments);
-  if (shape.ffn_hidden > 0) put("ffn-hidden-size", shape.ffn_hidden);
-  if (shape.gated_mlp) arguments["swiglu"] = "true";
-  if (shape.mlp_clamp > 0.0)
-    arguments["activation-func-clamp-value"] = fmt::format("{}", shape.mlp_clamp);
-  arguments["position-embedding-type"] = position_word(shape.position);
-  if (shape.positions > 0) put("max-position-embeddings", shape.positions);
-  if (shape.norm == NormKind::rmsnorm) arguments["normalization"] = "RMSNorm";
-  if (!shape.mlp_bias) arguments["disable-bias-linear"] = "true";
-  if (shape.qkv_bias && !shape.mlp_bias) arguments["add-qkv-bias"] = "true";
-  if (shape.embedding_norm) arguments["embed-layernorm"] = "true";
-  if (!shape.tied_embeddings) arguments["untie-embeddings-and-output-weights"] = "true";
-  if (shape.mtp_layers > 0) put("mtp-num-layers", shape.mtp_layers);
-  if (shape.moe) put_experts(*shape.moe, shape.layers, arguments);
-  std::vector<std::string> lost;  // the catalog's model is taken as it is
-  arguments.merge(megatron_number_arguments(shape, lost));
-  return arguments;
-}
-
-namespace {
 
 void put_scaling(const LlmShape& shape, MegatronArguments& arguments,
                  std::vector<std::string>& lost) {
@@ -131,16 +93,15 @@ void put_scaling(const LlmShape& shape, MegatronArguments& arguments,
   lost.emplace_back("YaRN's mscale, of which a scenario knows nothing");
 }
 
-}  // namespace
-
-MegatronArguments megatron_number_arguments(const LlmShape& shape, std::vector<std::string>& lost) {
-  MegatronArguments arguments;
+/// The numbers inside of its arithmetic.
+void put_numbers(const LlmShape& shape, MegatronArguments& arguments,
+                 std::vector<std::string>& lost) {
   const ModelNumbers& numbers = shape.numbers;
   if (numbers.norm_epsilon > 0.0)
     arguments["norm-epsilon"] = fmt::format("{}", numbers.norm_epsilon);
   else
     lost.emplace_back("norm.epsilon, which the model does not say; Megatron-LM takes 1e-5");
-  if (shape.position != PositionKind::rotary) return arguments;
+  if (shape.position != PositionKind::rotary) return;
   if (numbers.rope_theta > 0.0)
     arguments["rotary-base"] = fmt::format("{:.0f}", numbers.rope_theta);
   else
@@ -149,6 +110,37 @@ MegatronArguments megatron_number_arguments(const LlmShape& shape, std::vector<s
   if (numbers.rope_share != 1.0)
     arguments["rotary-percent"] = fmt::format("{}", numbers.rope_share);
   put_scaling(shape, arguments, lost);
+}
+
+}  // namespace
+
+MegatronArguments megatron_shape_arguments(const LlmShape& shape, std::vector<std::string>* lost) {
+  MegatronArguments arguments;
+  const auto put = [&](const char* name, int value) { arguments[name] = std::to_string(value); };
+  put("num-layers", shape.layers);
+  put("hidden-size", shape.hidden);
+  put("vocab-size", shape.vocabulary);
+  arguments["tokenizer-type"] = "given";
+  put_attention(shape, arguments);
+  if (shape.ffn_hidden > 0) put("ffn-hidden-size", shape.ffn_hidden);
+  if (shape.gated_mlp) arguments[shape.mlp_clamp > 0.0 ? "quick-geglu" : "swiglu"] = "true";
+  if (shape.mlp_clamp > 0.0) {  // GPT-OSS
+    arguments["glu-linear-offset"] = "1.0";
+    arguments["activation-func-clamp-value"] = fmt::format("{}", shape.mlp_clamp);
+  }
+  if (const auto word = word_of(*megatron_dialect().term("position"), name_of(shape.position)))
+    arguments["position-embedding-type"] = *word;
+  if (shape.positions > 0) put("max-position-embeddings", shape.positions);
+  arguments["normalization"] = shape.norm == NormKind::rmsnorm ? "RMSNorm" : "LayerNorm";
+  if (!shape.mlp_bias) arguments["disable-bias-linear"] = "true";
+  if (shape.qkv_bias && !shape.mlp_bias) arguments["add-qkv-bias"] = "true";
+  if (shape.embedding_norm) arguments["embed-layernorm"] = "true";
+  if (!shape.tied_embeddings) arguments["untie-embeddings-and-output-weights"] = "true";
+  if (shape.mtp_layers > 0) put("mtp-num-layers", shape.mtp_layers);
+  if (shape.moe) put_experts(*shape.moe, arguments);
+  if (shape.moe) put_frequency(shape, arguments);
+  std::vector<std::string> unsaid;
+  put_numbers(shape, arguments, lost != nullptr ? *lost : unsaid);
   return arguments;
 }
 

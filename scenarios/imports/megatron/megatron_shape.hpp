@@ -12,15 +12,12 @@ namespace foretrain {
 /// Megatron-LM arguments of a model's shape. Of layers with parts that no argument names (chunked
 /// windows, sandwich norms, patterns of mixers) they say the rest: whoever needs the shape itself
 /// asks shape_has_arguments().
-[[nodiscard]] MegatronArguments megatron_shape_arguments(const LlmShape& shape);
+/// @param lost gets a sentence for each number that no argument says, or that nobody said
+[[nodiscard]] MegatronArguments megatron_shape_arguments(const LlmShape& shape,
+                                                         std::vector<std::string>* lost = nullptr);
 
 /// Whether those arguments, read again, are the same shape.
 [[nodiscard]] bool shape_has_arguments(const LlmShape& shape);
-
-/// Those of the numbers inside of its arithmetic.
-/// @param lost gets a sentence for each that no argument says, or that nobody said
-[[nodiscard]] MegatronArguments megatron_number_arguments(const LlmShape& shape,
-                                                          std::vector<std::string>& lost);
 
 /// Constants of Megatron-LM that have no argument: --use-rope-scaling's first length
 /// (rope_utils of Llama 3.1), and the YaRN of --enable-gpt-oss.

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "models/base/ranges.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
+#include "scenarios/yaml/units_text.hpp"
 
 namespace foretrain {
 
@@ -116,6 +119,43 @@ std::vector<std::string> ArgumentReader::given() const {
   for (const auto& [name, value] : arguments_)
     if (read_.count(name) > 0) result.push_back(name);
   return result;
+}
+
+namespace {
+
+/// The word of a key in arguments; empty where nothing is said and nothing usual.
+std::string argument_word(const DialectKey& key, ArgumentReader& in) {
+  const std::string& name = key.keys.front();
+  if (!in.has(name)) {
+    if (!key.needs.empty()) in.error(fmt::format("--{}: {} is missing", name, key.needs));
+    return key.usual;
+  }
+  if (is_switch(key)) return in.flag(name) ? "true" : key.usual;
+  const FieldKind kind = key.means->field.kind;
+  if (!key.values.empty()) return in.text(name);
+  if (kind == FieldKind::number) return format_number(in.number(name, 0.0));
+  if (kind != FieldKind::integer) return in.text(name);
+  const auto number = in.integer(name);
+  return number ? std::to_string(*number) : std::string();
+}
+
+}  // namespace
+
+std::vector<std::string> read_dialect(const Dialect& dialect, ArgumentReader& in, Job& job) {
+  std::vector<std::string> unknown;
+  for (const DialectKey& key : dialect.keys) {
+    const std::string& name = key.keys.front();
+    const std::string word = argument_word(key, in);
+    if (word.empty() || !key_counts(key, job)) continue;
+    auto value = dialect_value(key, word);
+    if (value.value)
+      set_plan_key(*key.means, *value.value, job);
+    else if (has_word(key, word))
+      in.error(fmt::format("--{}: {}", name, value.error));
+    else
+      unknown.push_back(name + " " + word);
+  }
+  return unknown;
 }
 
 }  // namespace foretrain

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/imports/frameworks/dialect.hpp"
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 
 namespace foretrain {
@@ -47,5 +48,11 @@ class ArgumentReader {
   std::set<std::string> read_;
   std::vector<std::string> errors_;
 };
+
+/// Gives a job what the rows of a dialect's keys say: arguments that are there, else what the
+/// framework takes. What is illegal is among the reader's errors.
+/// @returns "name word" for words that a row does not have
+[[nodiscard]] std::vector<std::string> read_dialect(const Dialect& dialect, ArgumentReader& in,
+                                                    Job& job);
 
 }  // namespace foretrain

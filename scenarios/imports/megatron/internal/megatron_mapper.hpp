@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "scenarios/imports/megatron/megatron_arguments.hpp"
 #include "scenarios/imports/shell/argument_reader.hpp"
@@ -22,6 +23,10 @@ class MegatronMapper {
       out_.errors = in_.errors();
       return std::move(out_);
     }
+    out_.unmodelled = read_dialect(megatron_dialect(), in_, out_.job);
+    // Among one context rank nothing is exchanged, whatever the word.
+    if (out_.job.parallel.context == 1)
+      std::erase_if(out_.unmodelled, [](const auto& word) { return word.starts_with("cp-comm"); });
     map_shape();
     map_attention_shape();
     map_hybrid();
@@ -46,6 +51,14 @@ class MegatronMapper {
 
  private:
   void unmodelled(const std::string& what) { out_.unmodelled.push_back(what); }
+
+  /// What an argument, else its usual word, says in the words of a term; empty: nothing known.
+  std::string_view said(const char* term, const std::string& argument) {
+    const DialectTerm& words = *megatron_dialect().term(term);
+    return meaning_of(words, in_.text(argument, words.usual));
+  }
+  /// What a list of words says; words that the term does not have are not modelled.
+  std::vector<std::string> said_list(const char* term);
 
   int required(const std::string& name) {
     const auto value = in_.integer(name);
@@ -86,7 +99,6 @@ class MegatronMapper {
   void map_kernels();
   void map_offload();
   void report_rest();
-  LayerModules recompute_modules();
   void map_graphs();
   [[nodiscard]] int tokenizer_vocabulary();
   [[nodiscard]] bool fp8_weights() const { return out_.job.memory.fp8_parameters; }
