@@ -131,6 +131,9 @@ void MegatronMapper::map_training() {
 
 void MegatronMapper::map_parallel() {
   Parallel& parallel = out_.job.parallel;
+  // One context rank exchanges nothing, whatever the word.
+  if (parallel.context == 1)
+    std::erase_if(out_.unmodelled, [](const auto& word) { return word.starts_with("cp-comm"); });
   parallel.expert_tensor = in_.integer("expert-tensor-parallel-size", parallel.tensor);
   const std::int64_t model_ranks = replica_ranks(parallel);
   if (environment_.gpus % model_ranks != 0 || environment_.gpus < model_ranks) {

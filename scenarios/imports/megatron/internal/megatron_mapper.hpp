@@ -24,9 +24,6 @@ class MegatronMapper {
       return std::move(out_);
     }
     out_.unmodelled = read_dialect(megatron_dialect(), in_, out_.job);
-    // Among one context rank nothing is exchanged, whatever the word.
-    if (out_.job.parallel.context == 1)
-      std::erase_if(out_.unmodelled, [](const auto& word) { return word.starts_with("cp-comm"); });
     map_shape();
     map_attention_shape();
     map_hybrid();
