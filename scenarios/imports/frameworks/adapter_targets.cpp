@@ -51,6 +51,7 @@ class Modules {
       mlp("mixer", ModulePart::dense);
     }
     if (model_.moe) mixture();
+    if (!model_.gated_mlp) plain_names();
     return std::move(modules_);
   }
 
@@ -74,6 +75,18 @@ class Modules {
     // Of Phi, and of GPT-NeoX, BLOOM and Falcon: one matrix where others have three.
     for (const char* name : {"qkv_proj", "query_key_value"})
       add(fmt::format("{}.{}", half, name), qkv, ModulePart::other, false);
+  }
+
+  /// Of GPT-2 and its kin (Cerebras-GPT, StarCoder), GPT-J, OPT, Phi-1.5, GPT-NeoX and Falcon.
+  void plain_names() {
+    add("attn.c_attn", qkv, ModulePart::other, false);
+    for (const char* name : {"attn.c_proj", "attn.out_proj", "self_attn.out_proj",
+                             "self_attn.dense", "attention.dense", "self_attention.dense"})
+      add(name, projection, ModulePart::other, false);
+    for (const char* name : {"mlp.c_fc", "mlp.fc_in", "mlp.fc1"})
+      add(name, fc1, ModulePart::dense, false);
+    for (const char* name : {"mlp.c_proj", "mlp.fc_out", "mlp.fc2"})
+      add(name, fc2, ModulePart::dense, false);
   }
 
   void mixers(const std::string& half) {

@@ -100,6 +100,22 @@ TEST_CASE("listed names take what ends with them", "[scenarios][fine-tuning]") {
             "of some MLPs and not of others"));
 }
 
+TEST_CASE("layers of older models have names of their own", "[scenarios][fine-tuning]") {
+  const auto listed = [](const std::string& model, const std::string& names) {
+    return tuning_of(model, "lora_target_modules: [" + names + "]\n").targets;
+  };
+  CHECK(listed("gpt2", "c_attn") == Targets{qkv});
+  CHECK(listed("Cerebras-GPT-1.3B", "c_fc, c_attn, c_proj") == Targets{qkv, projection, fc1, fc2});
+  CHECK(listed("phi-2", "q_proj, v_proj, dense, fc1, fc2") ==
+        Targets{query, value, projection, fc1, fc2});
+  CHECK(listed("gpt-j-6b", "q_proj, out_proj, fc_in") == Targets{query, projection, fc1});
+  // A model with gates has none of them.
+  CHECK(has(targets_refused(Framework::transformers,
+                            "model_name_or_path: org/Qwen3-8B\nbf16: true\nuse_peft: true\n"
+                            "lora_target_modules: [q_proj, c_fc]\n"),
+            "'c_fc'"));
+}
+
 TEST_CASE("experts of one parameter have adapters through target_parameters",
           "[scenarios][fine-tuning]") {
   const std::string parameters =
