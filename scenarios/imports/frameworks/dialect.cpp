@@ -33,7 +33,10 @@ std::string legal_words(const std::vector<WordPair>& values, std::string WordPai
   std::vector<std::string> words;
   for (const WordPair& pair : values)
     if (!contains(words, pair.*side)) words.push_back(pair.*side);
-  return joined(words);
+  if (words.size() < 2) return joined(words);
+  const std::string last = std::move(words.back());
+  words.pop_back();
+  return joined(words) + " and " + last;
 }
 
 /// Reads one key; nothing where the job stays as it is.

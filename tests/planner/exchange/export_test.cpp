@@ -337,7 +337,7 @@ TEST_CASE("plans survive the way to nanotron and back where it can say them", "[
   CHECK(trip.refused.at("gpt3-175b-1024xa100").find("models that are not of Llama's form") !=
         std::string::npos);
   CHECK(trip.refused.at("llama2-70b-1024xh100")
-            .find("memory.recompute.granularity: selective (nanotron has none, full)") !=
+            .find("memory.recompute.granularity: selective (nanotron has none and full)") !=
         std::string::npos);
 }
 

@@ -97,7 +97,7 @@ TEST_CASE("dialects: keys are read by all of their names, and words by name alon
                                    "training: {tensor_parallel_degree: 2}");
   CHECK(two.find("run.yaml:2") != std::string::npos);
   const std::string word = error_of(*dialect, "optimizer:\n  name: Lion");
-  CHECK(word.find("run.yaml:2:9: optimizer.name: 'Lion' is not modelled: AdamW, Adam are") !=
+  CHECK(word.find("run.yaml:2:9: optimizer.name: 'Lion' is not modelled: AdamW and Adam are") !=
         std::string::npos);
   // A schedule counts where there are stages.
   CHECK(error_of(*dialect, "parallelism: {pipeline_parallel_schedule: LoopedBFS}").empty());
@@ -116,7 +116,7 @@ TEST_CASE("dialects: a plan that has no word is refused by name, one that is fix
   job.memory.fused_loss = true;
   job.communication.overlap.parameters = true;
   const DialectText text = write_dialect(*dialect, job, {});
-  CHECK(text.refused == std::vector<std::string>{"parallel.zero: 3 (nanotron has 0, 1)",
+  CHECK(text.refused == std::vector<std::string>{"parallel.zero: 3 (nanotron has 0 and 1)",
                                                  "memory.fused_loss: true"});
   CHECK(text.left_out == std::vector<std::string>{"communication.overlap.parameters: true, which "
                                                   "nanotron fixes to false"});
