@@ -10,6 +10,7 @@
 
 #include "models/base/ranges.hpp"
 #include "models/inputs/fine_tuning.hpp"
+#include "scenarios/sections/plan_keys.hpp"
 #include "scenarios/yaml/nearest.hpp"
 
 namespace foretrain {
@@ -31,7 +32,7 @@ constexpr auto run_keys = std::to_array<KeyGroup>({
      "gpus_per_node grad_accum grouped_experts hf_name host id kind known_issue "
      "local_batch max_fitting_seq measured memory_active_gib memory_kind memory_unit "
      "micro_batch missing model model_flops_per_sequence_stated model_source network "
-     "notes offloaded_layers oom optimizer origin parallel params_b precision recompute "
+     "notes offloaded_layers oom optimizer origin parallel params_b plan precision recompute "
      "recompute_method release samples schedule site source stack tags targets task "
      "tiled_mlp trainable_parameters"},
     {"fine_tuning",
@@ -170,9 +171,9 @@ constexpr auto post_training_keys = std::to_array<KeyGroup>({
     {"speculative", "accept_length acceptance_rate_pct draft_tokens method"},
 });
 
-/// Maps of names that are not ours: a server's switches and environment.
+/// Maps of names that are not a record's: a server's switches and environment, keys of scenarios.
 constexpr auto free_maps =
-    std::to_array<std::string_view>({"flags", "server_env", "server_flags", "settings"});
+    std::to_array<std::string_view>({"flags", "plan", "server_env", "server_flags", "settings"});
 
 std::span<const KeyGroup> groups_of(std::string_view kind) {
   if (kind == "inference") return inference_keys;
@@ -254,6 +255,8 @@ void check_record_keys(const YamlNode& record, Diagnostics& diagnostics) {
   const YamlNode* const kind = record.find("kind");
   KeyCheck(kind != nullptr ? std::string_view(kind->text) : std::string_view(), diagnostics)
       .check(record, "");
+  if (const YamlNode* const plan = record.find("plan"))
+    static_cast<void>(read_plan_keys(*plan, diagnostics));
   const YamlNode* const tuning = record.find("fine_tuning");
   if (tuning == nullptr || !tuning->is_map()) return;
   check_word<AdapterKind>(*tuning, "adapter", diagnostics);

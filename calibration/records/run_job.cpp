@@ -31,10 +31,19 @@ RunJob RunJobBuilder::run() {
       set_machine() && set_recompute()) {
     set_memory();
     set_communication();
+    set_plan_keys();
     add_alternatives();
     out_.job = std::move(job_);
   }
   return std::move(out_);
+}
+
+/// What the record says in the words of scenarios stands over what its other fields mean.
+void RunJobBuilder::set_plan_keys() {
+  for (const PlanKeyValue& key : record_.plan) {
+    set_plan_key(*key.row, key.value, job_);
+    recompute_stated_ = recompute_stated_ || key.row->field.path.starts_with("memory.recompute");
+  }
 }
 
 /// Files come from users: whatever later divides, multiplies or sizes something is bounded here.
@@ -285,10 +294,36 @@ std::string beyond_fine_tuning(const RunRecord& record) {
 
 }  // namespace
 
+namespace {
+
+bool plans(const RunRecord& record, std::string_view key) {
+  return std::ranges::any_of(record.plan,
+                             [&](const PlanKeyValue& said) { return said.row->field.path == key; });
+}
+
+/// What a record tells in words, and its `plan` does not say.
+std::string beyond_plan(const RunRecord& record) {
+  if (!record.cpu_offload.empty() && !plans(record, "memory.offload"))
+    return fmt::format(
+        "what waits on the host, {}, is not modelled or not in the record's plan "
+        "(plan.memory.offload)",
+        in_quotes(record.cpu_offload));
+  if (!record.activation_offload.empty() && !plans(record, "memory.offloaded_layers") &&
+      !plans(record, "memory.activation_offload"))
+    return fmt::format(
+        "activations on the host, {}, are not modelled or not in the record's plan "
+        "(plan.memory.offloaded_layers or activation_offload)",
+        in_quotes(record.activation_offload));
+  return record.tiled_mlp ? "an MLP that takes the sequence in pieces is not modelled" : "";
+}
+
+}  // namespace
+
 std::string beyond_jobs(const RunRecord& record) {
   if (!record.trains())
     return fmt::format("a record of kind {} is no training run", in_quotes(record.kind));
   if (std::string why = beyond_fine_tuning(record); !why.empty()) return why;
+  if (std::string why = beyond_plan(record); !why.empty()) return why;
   if (std::string why = refused_architecture(record.architecture); !why.empty()) return why;
   if (record.context.value_or(1) > 1 && !record.context_kind.empty() &&
       record.context_kind != "ring" && record.context_kind != "p2p")

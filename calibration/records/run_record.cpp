@@ -235,6 +235,9 @@ RunRecord read_record(const YamlNode& node) {
   record.flops_convention = text_of(node, "flops_convention");
   record.memory_unit = text_of(node, "memory_unit");
   record.memory_kind = text_of(node, "memory_kind");
+  record.cpu_offload = text_of(node, "cpu_offload");
+  record.activation_offload = text_of(node, "activation_offload");
+  record.tiled_mlp = bool_of(node, "tiled_mlp").value_or(false);
   record.out_of_memory = bool_of(node, "oom").value_or(false);
   read_plain_numbers(node, record);
   read_options(node, record);
@@ -244,6 +247,10 @@ RunRecord read_record(const YamlNode& node) {
     record.fine_tuning = read_fine_tuning(*tuning);
   if (const YamlNode* const samples = node.find("samples"); samples && samples->is_map())
     record.samples = read_samples(*samples);
+  if (const YamlNode* const plan = node.find("plan")) {
+    Diagnostics reported;  // by check_record_keys()
+    record.plan = read_plan_keys(*plan, reported);
+  }
   if (const YamlNode* const model = node.find("model")) read_model(*model, record);
   if (const YamlNode* const parallel = node.find("parallel")) read_parallel(*parallel, record);
   if (const YamlNode* const measured = node.find("measured")) read_measured(*measured, record);

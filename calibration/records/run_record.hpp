@@ -8,6 +8,7 @@
 #include "models/base/quantity.hpp"
 #include "models/inputs/fine_tuning.hpp"
 #include "models/inputs/fused_kernels.hpp"
+#include "scenarios/sections/plan_keys.hpp"
 #include "scenarios/yaml/diagnostics.hpp"
 #include "scenarios/yaml/yaml_tree.hpp"
 
@@ -57,6 +58,8 @@ struct RunRecord {
   std::optional<int> mtp_layers;
   std::string context_kind;  ///< how context ranks exchange: ring, ulysses, ...; empty: a ring
   std::string zero;
+  std::string cpu_offload, activation_offload;  ///< what waits on the host, in the source's words
+  bool tiled_mlp = false;                       ///< MLPs take the sequence in pieces
   std::optional<int> micro_batch, global_batch;
   std::optional<double> iteration_s, tokens_per_s_per_gpu, tokens_per_s, tflops_per_gpu, mfu_pct;
   std::optional<double> sequences_per_s, sequences_per_s_per_gpu;
@@ -67,6 +70,7 @@ struct RunRecord {
   bool out_of_memory = false;
   std::optional<FineTuning> fine_tuning;  ///< what was trained; absent: the source family's
   std::optional<Samples> samples;         ///< that rows were made of
+  std::vector<PlanKeyValue> plan;         ///< what no field of a record says, as scenarios do
   std::vector<std::string> tags;
   std::vector<std::string> assumptions;  ///< that the reader of a table made for its rows
 

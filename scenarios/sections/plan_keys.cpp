@@ -6,6 +6,7 @@
 
 #include "models/base/require.hpp"
 #include "scenarios/fields/field_scalar.hpp"
+#include "scenarios/sections/scenario_fields.hpp"
 #include "scenarios/sections/sections.hpp"
 
 namespace foretrain {
@@ -73,6 +74,21 @@ void set_plan_key(const KeyRow& row, const FieldValue& value, Job& job) {
   const PlanSection* const section = section_of(row.field.path);
   FORETRAIN_REQUIRE(section != nullptr);
   row.set(section->part(job), value);
+}
+
+std::vector<PlanKeyValue> read_plan_keys(const YamlNode& node, Diagnostics& diagnostics) {
+  std::vector<PlanKeyValue> keys;
+  const FieldValues values = read_fields(node, scenario_fields(), diagnostics, Document::partial);
+  for (const FieldValue& value : values.all()) {
+    if (value.is_default) continue;
+    if (const KeyRow* const row = plan_key(value.path))
+      keys.push_back({row, value});
+    else
+      diagnostics.add(value.mark, value.path,
+                      "is no part of a plan: training, fine_tuning, parallel, memory and "
+                      "communication are");
+  }
+  return keys;
 }
 
 std::vector<PlanKeyText> unlike_plan_keys(const Job& job, const Job& usual) {

@@ -26,6 +26,16 @@ namespace foretrain {
 /// Sets it. @pre likewise
 void set_plan_key(const KeyRow& row, const FieldValue& value, Job& job);
 
+/// A key of a plan with a value for it.
+struct PlanKeyValue {
+  const KeyRow* row = nullptr;
+  FieldValue value;
+};
+/// What these sections, nested as in a scenario, say. Keys that are none of a plan's and illegal
+/// values are reported at their place.
+[[nodiscard]] std::vector<PlanKeyValue> read_plan_keys(const YamlNode& node,
+                                                       Diagnostics& diagnostics);
+
 /// A key of a plan with its text.
 struct PlanKeyText {
   std::string path, text;

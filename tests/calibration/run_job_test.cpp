@@ -45,6 +45,36 @@ TEST_CASE("records as jobs: SC21, DDP overlapped where the script says so", "[ca
   CHECK(large.parallel.schedule == ScheduleKind::one_f_one_b);
 }
 
+TEST_CASE("records as jobs: what a record says as scenarios do stands over its other fields",
+          "[calibration][job]") {
+  Diagnostics diagnostics;
+  const auto record_of = [&](const std::string& more) {
+    const auto document = parse_yaml(
+        "- id: mine-1\n  gpu: RTX4090\n  gpus: 1\n  gpus_per_node: 1\n  stack: hf-trainer\n"
+        "  task: finetune\n  model: {name: llama3-8b, seq: 4096}\n  precision: bf16\n"
+        "  parallel: {tp: 1, pp: 1, dp: 1}\n  micro_batch: 1\n  global_batch: 1\n" +
+            more,
+        "mine.yaml", run_record_limits(), diagnostics);
+    return read_run_record(document->items.front(), diagnostics).value();
+  };
+  const RunRecord paged = record_of(
+      "  recompute: none\n  cpu_offload: its states page\n  plan:\n"
+      "    training: {optimizer: adam8bit}\n"
+      "    memory: {offload: paged, recompute: full, offloaded_layers: 32}\n");
+  CHECK(beyond_jobs(paged).empty());
+  const Job job = job_of(paged);
+  CHECK(job.training.optimizer == OptimizerKind::adam8bit);
+  CHECK(job.memory.offload == OffloadKind::paged);
+  CHECK(job.memory.offloaded_layers == 32);
+  CHECK(job.memory.recompute.kind == RecomputeKind::full);
+  CHECK(beyond_jobs(record_of("  cpu_offload: weights, layer by layer\n"))
+            .find("plan.memory.offload") != std::string::npos);
+  CHECK(beyond_jobs(record_of("  activation_offload: layer inputs\n"))
+            .find("plan.memory.offloaded_layers") != std::string::npos);
+  CHECK(beyond_jobs(record_of("  tiled_mlp: true\n")).find("in pieces") != std::string::npos);
+  CHECK(diagnostics.sorted().empty());
+}
+
 TEST_CASE("records as jobs: Megatron-Core recipes", "[calibration][job]") {
   const Job job = job_of("dgxc-v25.03-llama31-70b-bf16-64");
   CHECK(job.stack.name == "nemo");

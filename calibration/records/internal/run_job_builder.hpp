@@ -46,6 +46,7 @@ class RunJobBuilder {
   void add_alternatives();
   void set_experts(Communication& communication);
   void set_communication();
+  void set_plan_keys();
 
   bool refuse(std::string why) {
     out_.why = std::move(why);
