@@ -25,7 +25,7 @@ COLUMNS = [  # title, options of `foretrain init`, options of `foretrain simulat
 HEAD = """# Models and machines
 
 What fits where, and how fast: tokens per second and GPU of every model of the catalog, as `foretrain init` chooses the job and `foretrain simulate` forecasts it; sequences of 4,096 tokens, or as long as the model's positions.
-Adapters of rank 16 (QLoRA, LoRA) and all weights on shards (FSDP) are trained by the Hugging Face Trainer with full recomputation; pre-training is the fastest plan of Megatron-Core that fits. A number in brackets is the GiB that one GPU would need, beyond what it has; - is no plan that fits, or a model that is not modelled so: the command says why.
+Adapters of rank 16 (QLoRA, LoRA) and all weights on shards (FSDP) are trained by the Hugging Face Trainer with full recomputation; pre-training is the fastest plan of Megatron-Core that fits. A number in brackets is the GiB that one GPU would need, beyond what it has; a ? stands beside a plan that may not fit: as forecast it does not, at the lower end of its memory band it does; - is no plan that fits, or a model that is not modelled so: the command says why.
 One machine of one's own: `foretrain init run.yaml --model qwen3-8b --device rtx4090 --gpus 1 --qlora 16`, then `foretrain simulate run.yaml`. Further models: `--model config.json` (Hugging Face), `foretrain show models`.
 
 `tests/models_page.py` writes this page.
@@ -46,7 +46,9 @@ def cell(binary, model, options, settings):
         return "-"
     answer = json.loads(forecast.stdout)
     if answer["feasible"]:
-        return f"{answer['tokens_per_s_per_gpu']:,.0f}"
+        memory = answer["memory"]
+        risk = " ?" if memory["peak_bytes"] > memory["usable_bytes"] else ""
+        return f"{answer['tokens_per_s_per_gpu']:,.0f}{risk}"
     rules = {reason["rule"] for reason in answer["reasons"]}
     if rules != {"out-of-memory"}:
         return "-"

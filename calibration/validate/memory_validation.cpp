@@ -163,9 +163,8 @@ RecordCheck check_fit(const RunRecord& record, const RunJob& mapped,
   if (const std::string why = memory_unstated(mapped, *forecast); !why.empty()) skip(check, why);
   check.predicted = forecast->fits() ? 1.0 : 0.0;
   check.load = forecast->peak / forecast->usable;
-  const double band = memory_band(*mapped.job);
-  check.low = check.load * (1.0 + band) <= 1.0 ? 1.0 : 0.0;
-  check.high = check.load * (1.0 - band) <= 1.0 ? 1.0 : 0.0;
+  check.low = forecast->high <= forecast->usable ? 1.0 : 0.0;
+  check.high = forecast->fits() || forecast->may_fit() ? 1.0 : 0.0;
   return check;
 }
 

@@ -43,16 +43,19 @@ void add_errors(const Study& study, std::vector<Advice>& advice) {
   }
 }
 
+void add_changes(const Report& report, const Units& units, Advice& item) {
+  for (std::size_t i = 0; i < std::min(most_changes, report.changes.size()); ++i) {
+    const Change& change = report.changes[i];
+    const QString step = change.step ? time_label(*change.step, units) : tr("not modelled");
+    item.fixes.push_back(
+        use(change.settings, tr("peak %1, step %2").arg(size_label(change.peak, units), step)));
+  }
+}
+
 void add_reasons(const Report& report, const Units& units, std::vector<Advice>& advice) {
   for (const Infeasible& reason : report.prediction.reasons) {
     Advice item{Tone::bad, sentence_case(reason.rule), qt_text(reason.message), {}};
-    const bool memory = reason.rule == "out-of-memory";
-    for (std::size_t i = 0; memory && i < std::min(most_changes, report.changes.size()); ++i) {
-      const Change& change = report.changes[i];
-      const QString step = change.step ? time_label(*change.step, units) : tr("not modelled");
-      item.fixes.push_back(
-          use(change.settings, tr("peak %1, step %2").arg(size_label(change.peak, units), step)));
-    }
+    if (reason.rule == "out-of-memory") add_changes(report, units, item);
     if (item.fixes.empty()) {
       item.text = qt_text(reason_sentence(reason));
       if (!reason.key.empty()) item.fixes.push_back(look_at(qt_text(reason.key)));
@@ -85,7 +88,7 @@ QString key_in(const QString& sentence) {
   return {};
 }
 
-void add_warnings(const Report& report, std::vector<Advice>& advice) {
+void add_warnings(const Report& report, const Units& units, std::vector<Advice>& advice) {
   std::vector<Advice> unknown;
   for (const Warning& warning : report.prediction.warnings) {
     const bool is_unknown = warning.id.starts_with("unknown-");
@@ -93,6 +96,7 @@ void add_warnings(const Report& report, std::vector<Advice>& advice) {
                 sentence_case(warning.id),
                 qt_text(warning.message),
                 {}};
+    if (warning.id == "may-not-fit") add_changes(report, units, item);
     if (const QString key = key_in(item.text); !key.isEmpty()) item.fixes.push_back(look_at(key));
     (is_unknown ? unknown : advice).push_back(std::move(item));
   }
@@ -108,7 +112,7 @@ std::vector<Advice> advice_on(const Study& study, const Units& units) {
   add_reasons(*study.report, units, advice);
   add_budget(*study.report, advice);
   add_levers(study, units, advice);
-  add_warnings(*study.report, advice);
+  add_warnings(*study.report, units, advice);
   return advice;
 }
 

@@ -76,7 +76,8 @@ struct MemoryForecast {
   Bytes capacity;  ///< nominal
   Bytes usable;    ///< what a process can get, context included
   Bytes peak;      ///< of the heaviest stage
-  Bytes high;      ///< of it at the upper end of the memory band
+  Bytes low;       ///< of it at the lower end of the memory band
+  Bytes high;      ///< and at the upper end
   int peak_stage = 0;
   std::vector<StageMemory> stages;
   /// torch.nn.DataParallel: every GPU but GPU 0, of which `stages` tells; it is the heaviest.
@@ -84,6 +85,8 @@ struct MemoryForecast {
 
   [[nodiscard]] MemoryNeed need() const { return {peak, high}; }
   [[nodiscard]] bool fits() const { return peak <= usable; }
+  /// It is not forecast to fit, and yet may: the lower end of its band does.
+  [[nodiscard]] bool may_fit() const { return !fits() && low <= usable; }
   /// It fits, but fills the device, or would not fit at the upper end of its band.
   [[nodiscard]] bool fits_barely() const { return fits() && (peak >= usable || high > usable); }
 };

@@ -46,14 +46,23 @@ Efficiency efficiency(const Job& job, const FlopsForecast& flops, Seconds step) 
   return result;
 }
 
-Infeasible out_of_memory(const MemoryForecast& memory) {
+std::string need_text(const MemoryForecast& memory) {
   const std::string who =
       memory.replica ? std::string("GPU 0 (rank 0)") : fmt::format("stage {}", memory.peak_stage);
-  return {"out-of-memory", "",
-          fmt::format("{} needs {:.1f} GiB of {:.1f} GiB: {:.1f} GiB too much", who,
-                      memory.peak.in(GiB), memory.usable.in(GiB),
-                      (memory.peak - memory.usable).in(GiB)),
-          ""};
+  return fmt::format("{} needs {:.1f} GiB of {:.1f} GiB: {:.1f} GiB too much", who,
+                     memory.peak.in(GiB), memory.usable.in(GiB),
+                     (memory.peak - memory.usable).in(GiB));
+}
+
+/// Neither end of the band fits: a no is to be as sure as a yes.
+Infeasible out_of_memory(const MemoryForecast& memory) {
+  return {"out-of-memory", "", need_text(memory), ""};
+}
+
+Warning may_not_fit(const MemoryForecast& memory) {
+  return {"may-not-fit", fmt::format("{} as forecast; at the lower end of the band {:.1f} GiB, "
+                                     "which fit: try it before you rely on it",
+                                     need_text(memory), memory.low.in(GiB))};
 }
 
 void add_provenance(const Job& job, Prediction& prediction) {
@@ -89,7 +98,11 @@ Prediction forecast(const Job& job, AttentionFlops convention, const StepModel& 
   const StageLayout layout = stage_layout(job.model, job.parallel);
   prediction.flops = forecast_flops(job, convention);
   prediction.memory = forecast_memory(job, layout);
-  if (!prediction.memory->fits()) prediction.reasons.push_back(out_of_memory(*prediction.memory));
+  const MemoryForecast& memory = *prediction.memory;
+  if (memory.may_fit())
+    prediction.warnings.push_back(may_not_fit(memory));
+  else if (!memory.fits())
+    prediction.reasons.push_back(out_of_memory(memory));
   std::vector<Infeasible> refused = not_modelled(job);
   std::move(refused.begin(), refused.end(), std::back_inserter(prediction.reasons));
   if (prediction.reasons.empty()) add_time(job, step(job, layout), prediction);

@@ -81,6 +81,7 @@ MemoryForecast forecast_memory(const Job& job, const StageLayout& layout) {
         memory_detail::account(memory_detail::make_context(job, layout, activations, stage), live);
     forecast.stages.push_back(to_stage_memory(account));
     forecast.high = max(forecast.high, Bytes{account.high});
+    forecast.low = max(forecast.low, Bytes{account.low});
     if (forecast.stages.back().peak > forecast.peak) {
       forecast.peak = forecast.stages.back().peak;
       forecast.peak_stage = stage;

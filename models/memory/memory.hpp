@@ -51,7 +51,8 @@ struct StageAccount {
   double captured = 0.0;
   double resident = 0.0;  ///< total of between_steps
   double device = 0.0;    ///< device_bytes() of all that: what the device counter shows
-  double high = 0.0;      ///< the same at the upper end of the memory band
+  double low = 0.0;       ///< the same at the lower end of the memory band
+  double high = 0.0;      ///< and at the upper one
   [[nodiscard]] const MemoryBytes& at(MemoryPhase p) const {
     return phase[static_cast<std::size_t>(p)];
   }

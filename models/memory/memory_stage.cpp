@@ -23,6 +23,8 @@ void add_outside(const StageContext& context, StageAccount& account) {
   const MemoryNeed need = need_of(context.job, account.allocated, outside, account.paged);
   account.device = need.peak.value();
   account.high = need.high.value();
+  const double least_share = std::max(0.0, 1.0 - reserved_band(context.job));
+  account.low = device_bytes(context.job, least_share * account.allocated, outside);
   account.outside[Item::fragmentation] = least - (account.allocated + outside);
   // Every update brings the pages that left back, and what fills their place down.
   const double here = account.device - least;

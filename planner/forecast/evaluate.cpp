@@ -32,6 +32,7 @@ std::string change_sentence(const Change& change, Bytes usable) {
 
 void fill_remedy(Report& report) {
   Prediction& p = report.prediction;
+  if (p.memory && p.memory->may_fit()) report.changes = changes_that_fit(report.scenario);
   const auto memory = std::ranges::find_if(
       p.reasons, [](const auto& reason) { return reason.rule == "out-of-memory"; });
   if (memory == p.reasons.end() || !p.memory) return;

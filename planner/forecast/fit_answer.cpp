@@ -21,7 +21,8 @@ constexpr int label_columns = 15;
 
 Verdict verdict_of(FitVerdict verdict) {
   if (verdict == FitVerdict::fits) return Verdict::safe;
-  return verdict == FitVerdict::fits_barely ? Verdict::at_risk : Verdict::no;
+  const bool either = verdict == FitVerdict::fits_barely || verdict == FitVerdict::may_not_fit;
+  return either ? Verdict::at_risk : Verdict::no;
 }
 
 std::string_view words_of(FitVerdict verdict) {
@@ -30,6 +31,8 @@ std::string_view words_of(FitVerdict verdict) {
       return "FITS";
     case FitVerdict::fits_barely:
       return "FITS BARELY";
+    case FitVerdict::may_not_fit:
+      return "MAY NOT FIT";
     case FitVerdict::does_not_fit:
       return "DOES NOT FIT";
     case FitVerdict::illegal:
@@ -38,9 +41,14 @@ std::string_view words_of(FitVerdict verdict) {
   return "NOT A LEGAL PLAN";
 }
 
+/// Whether the plan is not forecast to fit.
+bool needs_change(const FitReport& report) {
+  return report.verdict == FitVerdict::may_not_fit || report.verdict == FitVerdict::does_not_fit;
+}
+
 std::string next_command(const FitReport& report, const std::string& source) {
   if (source.empty()) return {};
-  if (report.verdict == FitVerdict::does_not_fit && !report.changes.empty())
+  if (needs_change(report) && !report.changes.empty())
     return fmt::format("foretrain fit {} {}", source, set_words(report.changes.front().settings));
   const bool runs = report.memory && report.memory->fits() && report.not_forecast.empty();
   // `plan` reads no framework's configuration in place of a scenario ("--hf FILE").
@@ -66,8 +74,8 @@ std::string band_text(const FitReport& report) {
                       "on it",
                       bytes_text(band.high - report.memory->usable))
                 : "; the allocator's cache fills the GPU, so try before you rely on it";
-  if (report.verdict == FitVerdict::does_not_fit && band.low <= report.memory->usable)
-    text += "; its lower end would fit";
+  if (report.verdict == FitVerdict::may_not_fit)
+    text += "; its lower end fits, so try before you give it up";
   return text;
 }
 
@@ -117,7 +125,7 @@ AnswerSection timeline_section(const FitReport& report, const StageAccount& acco
 }
 
 AnswerSection remedies_section(const FitReport& report) {
-  if (report.verdict != FitVerdict::does_not_fit) return {};
+  if (!needs_change(report)) return {};
   if (!report.changes.empty()) return changes_section(report.changes);
   return {"", {AnswerLine{"Remedy: " + std::string(no_change_fits) + "."}}};
 }
@@ -128,7 +136,7 @@ AnswerSection tried_section(const FitReport& report) {
                      number_column("step"), words_column("--set")}};
   std::string costs;
   for (const TriedChange& row : report.tried) {
-    const bool helps = row.fits && report.verdict == FitVerdict::does_not_fit;
+    const bool helps = row.fits && needs_change(report);
     const Tone tone = helps ? Tone::good : row.fits ? Tone::plain : Tone::bad;
     table.add({row.name,
                {bytes_text(row.change.peak), tone},

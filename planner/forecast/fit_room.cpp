@@ -24,7 +24,6 @@ MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
   const auto raise = [&](ByteRange& range, Bytes low, Bytes high) {
     range = {max(range.low, low), max(range.high, high)};
   };
-  ByteRange device;
   for (const StageMemory& stage : memory.stages) {
     raise(band.allocated, stage.allocated * (1.0 - band.share),
           stage.allocated * (1.0 + band.share));
@@ -32,14 +31,14 @@ MemoryBand band_of(const Job& job, const MemoryForecast& memory) {
     const Bytes high = device_memory(job, stage, 1.0 + band.reserved_share);
     const Bytes outside = stage.communication + stage.context;
     raise(band.reserved, low - outside, high - outside);
-    raise(device, low, high);
   }
-  band.low = device.low;
+  band.low = memory.low;
   band.high = memory.high;
   return band;
 }
 
 FitVerdict verdict_of(const MemoryForecast& memory) {
+  if (memory.may_fit()) return FitVerdict::may_not_fit;
   if (!memory.fits()) return FitVerdict::does_not_fit;
   return memory.fits_barely() ? FitVerdict::fits_barely : FitVerdict::fits;
 }

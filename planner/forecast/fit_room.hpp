@@ -34,9 +34,11 @@ struct MemoryBand {
   ByteRange reserved;
 };
 
-enum class FitVerdict { fits, fits_barely, does_not_fit, illegal };
+/// may_not_fit: as forecast it does not, at the lower end of the band it does.
+enum class FitVerdict { fits, fits_barely, may_not_fit, does_not_fit, illegal };
 FORETRAIN_ENUM_NAMES(FitVerdict, {FitVerdict::fits, "fits"},
                      {FitVerdict::fits_barely, "fits-barely"},
+                     {FitVerdict::may_not_fit, "may-not-fit"},
                      {FitVerdict::does_not_fit, "does-not-fit"}, {FitVerdict::illegal, "illegal"});
 
 /// What stops a quantity of the plan from growing.

@@ -67,6 +67,9 @@ class MemoryChart {
     const Bytes gap = memory_.usable - memory_.peak;
     const std::string detail = fmt::format("{} needs {} of {} usable", heaviest_name(memory_),
                                            size(memory_.peak), size(memory_.usable));
+    if (memory_.may_fit())
+      return {fmt::format("May not fit: {} missing as forecast", size(Bytes{} - gap)), detail,
+              Ink::caution};
     if (!memory_.fits())
       return {fmt::format("Does not fit: {} missing", size(Bytes{} - gap)), detail, Ink::bad};
     if (memory_.fits_barely())

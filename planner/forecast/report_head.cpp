@@ -66,7 +66,7 @@ AnswerTable bands_table(const Prediction& p) {
   const auto row = [&](std::string_view path, std::string_view low, std::string_view high) {
     add_band(table, path, number(path), number(low), number(high));
   };
-  row("memory.peak_bytes", "", "memory.high_bytes");
+  row("memory.peak_bytes", "memory.low_bytes", "memory.high_bytes");
   row("step.time_s", "step.low_s", "step.high_s");
   // The band of the step carries over to what is proportional to it, directly or inversely.
   const auto scaled = [&](std::string_view path, bool inverse) {
@@ -121,8 +121,10 @@ KeyFigure memory_figure(const Prediction& p, const NumberUnits& units) {
   if (p.memory) {
     const MemoryForecast& memory = *p.memory;
     figure.value = text(memory.peak);
-    figure.band = (memory.high <= memory.peak ? "of " : "up to " + text(memory.high) + ", of ") +
-                  text(memory.usable) + " usable";
+    const std::string band = memory.may_fit() ? text(memory.low) + " to " + text(memory.high)
+                                              : "up to " + text(memory.high);
+    figure.band =
+        (memory.high <= memory.peak ? "of " : band + ", of ") + text(memory.usable) + " usable";
   }
   return {"memory.peak_bytes", std::move(figure)};
 }
@@ -234,10 +236,18 @@ std::string next_of(const Report& report, const std::string& source) {
 
 }  // namespace
 
-std::string reason_sentence(const Infeasible& reason) {
-  std::string text = reason.message + ".";
-  if (!reason.remedy.empty()) text += " What helps: " + reason.remedy + ".";
+namespace {
+
+std::string sentence_of(std::string text) {
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text + ".";
+}
+
+}  // namespace
+
+std::string reason_sentence(const Infeasible& reason) {
+  std::string text = sentence_of(reason.message);
+  if (!reason.remedy.empty()) text += " What helps: " + reason.remedy + ".";
   return text;
 }
 
@@ -269,6 +279,8 @@ AnswerHead report_head(const Report& report, const std::string& source) {
   head.words = verdict_words(p);
   head.made_by = name_of(p.engine);
   head.sentence = p.feasible() ? feasible_sentence(report) : reason_sentence(p.reasons.front());
+  if (p.feasible() && p.memory && p.memory->may_fit())
+    head.sentence = sentence_of(memory_verdict(*p.memory)) + " " + head.sentence;
   head.figures = report_figures(p);
   head.next = next_of(report, source);
   return head;

@@ -291,7 +291,8 @@ SummaryLines question_lines(const Job& job) {
 SummaryLines answer_lines(const Report& report) {
   const Prediction& p = report.prediction;
   SummaryLines lines;
-  if (p.memory && p.memory->fits()) lines.emplace_back("Memory", memory_verdict(*p.memory));
+  if (p.memory && (p.memory->fits() || p.memory->may_fit()))
+    lines.emplace_back("Memory", memory_verdict(*p.memory));
   if (p.step)
     lines.emplace_back("Step",
                        fmt::format("{} {}", seconds_text(p.step->time), band_text(*p.step)));
@@ -311,18 +312,20 @@ SummaryLines answer_lines(const Report& report) {
 namespace {
 
 bool fits_barely(const Prediction& p) { return p.memory && p.memory->fits_barely(); }
+bool may_fit(const Prediction& p) { return p.memory && p.memory->may_fit(); }
 
 }  // namespace
 
 Verdict run_verdict(const Prediction& p) {
   if (!p.feasible()) return Verdict::no;
   const bool in_time = deadline_verdict(p).value_or(Verdict::safe) == Verdict::safe;
-  return fits_barely(p) || !in_time ? Verdict::at_risk : Verdict::safe;
+  return fits_barely(p) || may_fit(p) || !in_time ? Verdict::at_risk : Verdict::safe;
 }
 
 std::string verdict_words(const Prediction& p) {
   const Verdict verdict = run_verdict(p);
   if (verdict == Verdict::safe) return "FITS";
+  if (verdict == Verdict::at_risk && may_fit(p)) return "MAY NOT FIT";
   if (verdict == Verdict::at_risk) return fits_barely(p) ? "FITS BARELY" : "DEADLINE AT RISK";
   const auto broken = [&](std::string_view rule) {
     return std::ranges::any_of(p.reasons, [&](const auto& r) { return r.rule == rule; });
@@ -355,6 +358,10 @@ std::string memory_verdict(const MemoryForecast& memory) {
     return fmt::format("fits: {} is the heaviest with {} of {} usable, {} free{}", who,
                        bytes_text(memory.peak), bytes_text(memory.usable),
                        bytes_text(memory.usable - memory.peak), others);
+  if (memory.may_fit())
+    return fmt::format(
+        "may not fit: {} needs {} of {} usable as forecast, {} at the lower end of its band{}", who,
+        bytes_text(memory.peak), bytes_text(memory.usable), bytes_text(memory.low), others);
   return fmt::format("does not fit: {} needs {} of {} usable, {} missing{}", who,
                      bytes_text(memory.peak), bytes_text(memory.usable),
                      bytes_text(memory.peak - memory.usable), others);

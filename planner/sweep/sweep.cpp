@@ -13,6 +13,7 @@
 #include "planner/forecast/power_chart.hpp"
 #include "planner/forecast/report.hpp"
 #include "planner/forecast/run_end.hpp"
+#include "planner/forecast/summary.hpp"
 #include "planner/network/fabric_text.hpp"
 #include "planner/step/event_report.hpp"
 #include "planner/study/study_of.hpp"
@@ -97,6 +98,14 @@ SweepMetrics metrics_of(SweepQuestion& question, Work work) {
                                 : SweepMetrics(question.metrics, work);
 }
 
+/// Points are ranked: one that is not forecast to fit wins nothing, though it may run.
+void refuse_what_may_not_fit(const Prediction& prediction, SweepRow& row) {
+  if (!prediction.memory || !prediction.memory->may_fit()) return;
+  row.status = PointStatus::infeasible;
+  row.rule = "may-not-fit";
+  row.reason = memory_verdict(*prediction.memory);
+}
+
 void refuse(const std::vector<Infeasible>& reasons, SweepRow& row) {
   if (reasons.empty()) return;
   row.status = PointStatus::infeasible;
@@ -152,6 +161,7 @@ SweepRow Sweep::forecast(std::int64_t point) {
   if (family_.job().operations.deadline) add_percentiles(family_.job(), prediction);
   judge_run_end(family_.job(), prediction);
   row.metrics = metrics_.of(prediction);
+  refuse_what_may_not_fit(prediction, row);
   refuse(prediction.reasons, row);
   return row;
 }

@@ -77,7 +77,7 @@ int fit_training(const FitOptions& options, const Scenario& scenario) {
       deliver_answer(options.output, {"memory", [&] { return fit_json(report, view); }},
                      [&] { return fit_answer(report, view, source_words(options.source)); });
   if (delivered != exit_ok) return delivered;
-  if (report.memory && report.memory->fits()) return exit_ok;
+  if (report.memory && (report.memory->fits() || report.memory->may_fit())) return exit_ok;
   if (options.output.json || !options.output.out.empty()) {
     for (const Infeasible& reason : report.reasons)
       write_diagnostic("infeasible: " + reason.message);
@@ -116,8 +116,8 @@ int fit_post_training(const FitOptions& options, const Scenario& scenario) {
     return answer;
   });
   if (delivered != exit_ok) return delivered;
-  return engine.reasons.empty() && trainer.memory && trainer.memory->fits() ? int{exit_ok}
-                                                                            : int{exit_infeasible};
+  const bool may_run = trainer.memory && (trainer.memory->fits() || trainer.memory->may_fit());
+  return engine.reasons.empty() && may_run ? int{exit_ok} : int{exit_infeasible};
 }
 
 int fit(const FitOptions& options, const CommandRow& command) {

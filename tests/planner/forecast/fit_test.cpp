@@ -90,6 +90,35 @@ TEST_CASE("a plan whose band reaches over what is usable fits barely", "[planner
   CHECK(answer_text(fit_answer(report)).find("FITS BARELY") != std::string::npos);
 }
 
+TEST_CASE("a plan whose band reaches below what is usable may fit, and is no refusal",
+          "[planner][fit]") {
+  Scenario scenario = scenario_with({});
+  const MemoryForecast memory = *judge_fit(scenario).memory;
+  REQUIRE(memory.low < memory.peak);
+  Bytes& usable = scenario.job.cluster.host.device.usable_memory;
+  usable = 0.5 * (memory.low + memory.peak);
+  const FitReport report = judge_fit(scenario);
+  CHECK(report.verdict == FitVerdict::may_not_fit);
+  CHECK(report.memory->may_fit());
+  CHECK_FALSE(report.memory->fits());
+  CHECK_FALSE(report.changes.empty());
+  CHECK(answer_text(fit_answer(report)).find("MAY NOT FIT") != std::string::npos);
+  CHECK(memory_verdict(*report.memory).find("at the lower end of its band") != std::string::npos);
+
+  // The whole forecast stands, with what makes it safe; a search would not offer it.
+  const Report forecast = evaluate(scenario);
+  CHECK(forecast.prediction.feasible());
+  CHECK(forecast.prediction.step.has_value());
+  CHECK(run_verdict(forecast.prediction) == Verdict::at_risk);
+  CHECK(verdict_words(forecast.prediction) == "MAY NOT FIT");
+  CHECK_FALSE(forecast.changes.empty());
+  CHECK(memory_excess({}, scenario.job.cluster.host.device, report.memory->need()).has_value());
+
+  usable = 0.9 * memory.low;
+  CHECK(judge_fit(scenario).verdict == FitVerdict::does_not_fit);
+  CHECK_FALSE(evaluate(scenario).prediction.feasible());
+}
+
 TEST_CASE("device memory at the forecast's own bytes is the forecast's peak", "[planner][fit]") {
   for (const Scenario& scenario : {scenario_with({}), tight()}) {
     const FitReport report = judge_fit(scenario);
@@ -156,7 +185,7 @@ TEST_CASE("a process per GPU is among what makes one process for all fit", "[pla
   const FitReport report = judge_fit(
       scenario_with({"parallel.processes=per-host", "model=llama3.2-1b", "training.micro_batch=2"},
                     "basics/one-host-ddp.yaml"));
-  CHECK(report.verdict == FitVerdict::does_not_fit);
+  CHECK_FALSE(report.memory->fits());
   CHECK(std::any_of(report.changes.begin(), report.changes.end(), [](const Change& change) {
     return change.settings == std::vector<std::string>{"parallel.processes=per-gpu"};
   }));

@@ -33,10 +33,11 @@ struct BruteForce {
         continue;
       }
       const Prediction forecast = closed_form(job);
-      if (forecast.step)
+      // A plan that may fit is a person's to try; a search offers those that are forecast to.
+      if (forecast.step && forecast.memory->fits())
         feasible.emplace_back(forecast.step->time.value(), forecast.memory->peak.value(), index);
       else
-        ++rejected[forecast.reasons.front().rule];
+        ++rejected[forecast.step ? "out-of-memory" : forecast.reasons.front().rule];
     }
     std::sort(feasible.begin(), feasible.end());
   }

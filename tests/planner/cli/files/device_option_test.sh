@@ -13,8 +13,8 @@ has out "43.6 M parameters: lora of rank 16"
 has out "1 x GeForce RTX 4090 24GB in 1 x Server with eight GeForce RTX"
 has out "Next: foretrain simulate --hf config.json --gpus 1 --device rtx4090 --qlora 16"
 has err "QLoRA of rank 16 beside all linear layers"
-run 3 fit --hf config.json --gpus 1 --device rtx4090 --lora 16
-has out "Does not fit"
+run 0 fit --hf config.json --gpus 1 --device rtx4090 --lora 16
+has out "May not fit"
 run 0 fit --hf config.json --gpus 1 --device l40s --lora 16
 run 0 simulate --hf config.json --gpus 2 --device l40s --lora 16
 has out "extrapolated"
