@@ -90,6 +90,8 @@ Exported export_scenario(ExportKind kind, const Scenario& scenario, const Predic
   switch (kind) {
     case ExportKind::megatron:
       return export_megatron(scenario);
+    case ExportKind::megatron_bridge:
+      return export_bridge(scenario);
     case ExportKind::deepspeed:
       return export_deepspeed(scenario);
     case ExportKind::torchtitan:

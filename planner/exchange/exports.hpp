@@ -18,6 +18,7 @@ namespace foretrain {
 /// What a scenario can be written as for those who launch it.
 enum class ExportKind {
   megatron,
+  megatron_bridge,
   deepspeed,
   torchtitan,
   nanotron,
@@ -32,6 +33,7 @@ enum class ExportKind {
   sglang
 };
 FORETRAIN_ENUM_NAMES(ExportKind, {ExportKind::megatron, "megatron"},
+                     {ExportKind::megatron_bridge, "megatron-bridge"},
                      {ExportKind::deepspeed, "deepspeed"}, {ExportKind::torchtitan, "torchtitan"},
                      {ExportKind::nanotron, "nanotron"}, {ExportKind::transformers, "transformers"},
                      {ExportKind::axolotl, "axolotl"}, {ExportKind::llamafactory, "llamafactory"},
@@ -90,6 +92,7 @@ class ExportBook {
 
 // One per kind; see export_scenario().
 [[nodiscard]] Exported export_megatron(const Scenario& scenario);
+[[nodiscard]] Exported export_bridge(const Scenario& scenario);
 [[nodiscard]] Exported export_deepspeed(const Scenario& scenario);
 [[nodiscard]] Exported export_torchtitan(const Scenario& scenario);
 [[nodiscard]] Exported export_nanotron(const Scenario& scenario);

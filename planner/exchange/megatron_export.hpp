@@ -11,7 +11,9 @@ namespace foretrain {
 
 /// Arguments of Megatron-LM that say a plan, switches as "true". What they cannot say is refused in
 /// the book.
-[[nodiscard]] MegatronArguments megatron_arguments(const Job& job, ExportBook& book);
+/// @param model gets what is left out of the model's shape and its tokenizer; it may be `book`
+[[nodiscard]] MegatronArguments megatron_arguments(const Job& job, ExportBook& book,
+                                                   ExportBook& model);
 
 /// Adds Megatron-Core's arguments for patterns and mixers of hybrid models, and for what gated or
 /// sparse attention has besides; none for other models. What it cannot say is refused in the book.

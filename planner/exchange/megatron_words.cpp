@@ -24,7 +24,8 @@ namespace {
 /// Megatron-LM, megatron/training/arguments.py.
 class MegatronWriter {
  public:
-  MegatronWriter(const Job& job, ExportBook& book) : job_{job}, book_{book} {}
+  MegatronWriter(const Job& job, ExportBook& book, ExportBook& model)
+      : job_{job}, book_{book}, model_{model} {}
 
   MegatronArguments run() {
     shape();
@@ -71,7 +72,7 @@ class MegatronWriter {
     book_.refuse_if(model.position == PositionKind::alibi, "ALiBi positions");
     std::vector<std::string> lost;
     arguments_ = megatron_shape_arguments(model, &lost);
-    for (std::string& sentence : lost) book_.leave_out(std::move(sentence));
+    for (std::string& sentence : lost) model_.leave_out(std::move(sentence));
     if (model.mla) arguments_.erase("kv-channels");
     if (model.position != PositionKind::learned)
       add("max-position-embeddings", job_.training.sequence);
@@ -85,7 +86,7 @@ class MegatronWriter {
     // The null tokenizer adds an end of document to its vocabulary.
     add("tokenizer-type", "NullTokenizer");
     add("vocab-size", model.vocabulary - 1);
-    book_.leave_out("data and tokenizer; a NullTokenizer of the same vocabulary stands for them");
+    model_.leave_out("data and tokenizer; a NullTokenizer of the same vocabulary stands for them");
     put_hybrid_arguments(model, book_, arguments_);
   }
 
@@ -337,17 +338,18 @@ class MegatronWriter {
 
   const Job& job_;
   ExportBook& book_;
+  ExportBook& model_;
   MegatronArguments arguments_;
 };
 
 }  // namespace
 
-MegatronArguments megatron_arguments(const Job& job, ExportBook& book) {
-  return MegatronWriter(job, book).run();
+MegatronArguments megatron_arguments(const Job& job, ExportBook& book, ExportBook& model) {
+  return MegatronWriter(job, book, model).run();
 }
 
 std::vector<std::string> megatron_words(const Job& job, ExportBook& book) {
-  MegatronArguments arguments = megatron_arguments(job, book);
+  MegatronArguments arguments = megatron_arguments(job, book, book);
   std::vector<std::string> words;
   for (const std::string_view name : megatron_dialect().keys_of("written"))
     if (const auto said = arguments.extract(std::string(name)); !said.empty()) {

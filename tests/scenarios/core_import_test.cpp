@@ -194,6 +194,24 @@ TEST_CASE("a ConfigContainer says model, plan and precision alone", "[scenarios]
   CHECK_FALSE(job.communication.overlap.tensor);
 }
 
+TEST_CASE("overrides of Megatron-Bridge are read as hydra has them", "[scenarios][import]") {
+  const std::string launch =
+      "torchrun run_recipe.py --recipe llama3_70b_pretrain_config --peft_scheme dora peft.dim=8 "
+      "'model.pipeline_model_parallel_layout=\"Et*20|t*20|t*20|t*20L\"' "
+      "model.virtual_pipeline_model_parallel_size=null ddp.use_distributed_optimizer=false "
+      "optimizer.use_distributed_optimizer=false comm_overlap.overlap_grad_reduce=false "
+      "comm_overlap.overlap_param_gather=false mixed_precision.fp8=hybrid "
+      "mixed_precision.first_last_layers_bf16=true mixed_precision.num_layers_at_start_in_bf16=2 "
+      "mixed_precision.num_layers_at_end_in_bf16=2 mixed_precision.fp8_dot_product_attention=true";
+  const Job job = core_imported(Framework::bridge, launch).scenario.job;
+  CHECK(job.fine_tuning.adapter == AdapterKind::dora);
+  CHECK(job.fine_tuning.rank == 8);
+  CHECK(job.parallel.virtual_stages == 1);
+  CHECK(job.parallel.zero == 0);
+  CHECK(job.training.bf16_end_layers == 4);
+  CHECK(job.training.fp8_attention);
+}
+
 TEST_CASE("a YAML of overrides takes its recipe from the lines behind it", "[scenarios][import]") {
   const std::string overrides =
       "model: {tensor_model_parallel_size: 2}\n"

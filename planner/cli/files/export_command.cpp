@@ -29,6 +29,7 @@ const char* help_of(ExportKind kind) {
   // In the order of ExportKind.
   static constexpr std::array<const char*, EnumNames<ExportKind>::names.size()> help{
       "A script of torchrun and Megatron-LM arguments",
+      "A launch of a recipe of Megatron-Bridge with the plan over it",
       "A DeepSpeed configuration (JSON)",
       "A torchtitan configuration (TOML)",
       "A nanotron configuration (YAML)",

@@ -152,6 +152,8 @@ void CoreReader::read_overlap(bool distributed) {
       gradients = on(group + ".overlap_grad_reduce", true);
       parameters = on(group + ".overlap_param_gather", true);
     }
+    // Without shards those of the DDP configuration count.
+    in_.harmless({group + ".overlap_grad_reduce", group + ".overlap_param_gather"});
     for (const char* name : {"delay_wgrad_compute", "overlap_moe_expert_parallel_comm",
                              "defer_embedding_wgrad_compute", "wgrad_deferral_limit"})
       if (overlap->find(name) != nullptr) read_field(group, name);

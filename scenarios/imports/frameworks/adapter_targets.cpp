@@ -153,6 +153,11 @@ std::optional<AdapterTarget> megatron_target(std::string_view module) {
   return known->target;
 }
 
+std::string_view megatron_module(AdapterTarget target) {
+  const auto found = std::ranges::find(megatron_modules, target, &NamedTarget::target);
+  return found == megatron_modules.end() ? std::string_view() : found->name;
+}
+
 std::string drop_missing_targets(const LlmShape& model, EnumSet<AdapterTarget>& targets) {
   EnumSet<AdapterTarget> kept;
   std::string missing;

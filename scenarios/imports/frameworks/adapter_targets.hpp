@@ -14,6 +14,9 @@ namespace foretrain {
 /// A linear layer as Megatron-Core and its adapters call it; nothing where none is called so.
 [[nodiscard]] std::optional<AdapterTarget> megatron_target(std::string_view module);
 
+/// What Megatron-Core calls it; empty where it has no such layer.
+[[nodiscard]] std::string_view megatron_module(AdapterTarget target);
+
 /// Leaves out targets that a model has no layer for, as libraries pass over names that match
 /// nothing. @returns their names; empty: all are there
 [[nodiscard]] std::string drop_missing_targets(const LlmShape& model,

@@ -31,7 +31,7 @@ YamlNode value_of(const std::string& text, const Mark& mark) {
   YamlNode value;
   value.mark = mark;
   if (text.empty() || text == "null" || text == "None") return value;
-  if (text.front() == '[' || text.front() == '{') {
+  if (std::string_view("[{\"'").find(text.front()) != std::string_view::npos) {
     Diagnostics unreadable;
     const std::string name = mark.file ? *mark.file : std::string();
     const auto parsed =
@@ -111,10 +111,12 @@ void put_override(YamlNode& root, const std::string& word, const Mark& mark) {
 void merge_tree(YamlNode& root, const YamlNode& over) {
   for (const YamlEntry& entry : over.entries) {
     YamlNode& here = entry_of(root, entry.key, entry.mark).value;
-    if (entry.value.is_map() && !entry.value.entries.empty())
-      merge_tree(here, entry.value);
-    else
+    if (!entry.value.is_map() || entry.value.entries.empty()) {
       here = entry.value;
+      continue;
+    }
+    merge_tree(here, entry.value);
+    if (!entry.value.text.empty()) here.text = entry.value.text;  // the name of the whole
   }
 }
 

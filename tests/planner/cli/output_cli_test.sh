@@ -49,7 +49,7 @@ reads check x.yaml --junit x.yaml
 reads check x.yaml --sarif x.json
 reads check x.yaml --markdown x.yaml
 reads show fabric x.yaml --svg x.svg
-for kind in megatron deepspeed torchtitan nanotron sbatch simgrid dot nccl-tuner; do
+for kind in megatron megatron-bridge deepspeed torchtitan nanotron sbatch simgrid dot nccl-tuner; do
   reads export "$kind" x.yaml -o x.yaml
 done
 reads export sbatch x.yaml -o x.yaml --force

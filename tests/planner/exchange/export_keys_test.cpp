@@ -28,6 +28,9 @@ std::vector<Start> starts() {
       {ExportKind::megatron,
        {"parallel={pipeline: 2, virtual_stages: 2, zero: 1, schedule: "
         "interleaved}"}},
+      {ExportKind::megatron_bridge, {dense}},
+      {ExportKind::megatron_bridge,
+       {experts, "parallel={tensor: 2, sequence: true, expert: 2, zero: 1}"}},
       {ExportKind::torchtitan, {"parallel={zero: 3}"}},
       {ExportKind::torchtitan,
        {"parallel={zero: 3}", "training.precision=fp8", "training.fp8_scaling=current"}},

@@ -44,6 +44,7 @@ PlanImportOptions same_machine(const Job& job) {
   options.host = job.cluster.host.name;
   options.fabric = job.cluster.network.preset;
   options.name = job.name;
+  options.model = job.model.name;
   return options;
 }
 
@@ -59,8 +60,9 @@ std::string plan_text(Job job, const Job& like, ExportKind kind) {
   if (job.parallel.expert_tensor == job.parallel.tensor) job.parallel.expert_tensor = 0;
   job.parallel.stage_layers.clear();  // compared as layouts
   if (job.training.tokens) job.training.tokens = 1e9 * std::round(*job.training.tokens / 1e9);
+  if (!like.training.tokens) job.training.tokens.reset();  // a recipe's
   const Overlap& overlap = like.communication.overlap;
-  if (kind == ExportKind::megatron) {
+  if (kind == ExportKind::megatron || kind == ExportKind::megatron_bridge) {
     job.communication.bucket = like.communication.bucket;
     if (like.communication.gradient_dtype == Precision::fp16)
       job.communication.gradient_dtype = Precision::fp16;
@@ -116,6 +118,16 @@ TEST_CASE("every example scenario survives the way to Megatron-LM and back", "[p
   CHECK(trip.refused["llama3.1-8b-sft-8xh100"].find("training.samples") != std::string::npos);
   CHECK(trip.refused["qwen3-vl-4b-sft-8xh100"].find("training.images") != std::string::npos);
   CHECK(trip.same >= 16);
+}
+
+TEST_CASE("every example scenario survives the way to Megatron-Bridge and back",
+          "[planner][export]") {
+  Trip trip = round_trips(ExportKind::megatron_bridge, Framework::bridge);
+  CAPTURE(trip.refused);
+  CHECK(trip.refused.size() == 2);
+  CHECK(trip.refused["llama3.1-8b-sft-8xh100"].find("training.samples") != std::string::npos);
+  CHECK(trip.refused["qwen3-vl-4b-sft-8xh100"].find("training.images") != std::string::npos);
+  CHECK(trip.same >= 17);
 }
 
 namespace {

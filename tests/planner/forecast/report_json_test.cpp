@@ -53,8 +53,8 @@ TEST_CASE("JSON has exactly the keys of schema prediction/1, in order", "[planne
   CHECK(keys(j) == top_level);
   CHECK(j["schema"] == "prediction/1");
   CHECK(j["engine"] == "closed-form");
-  CHECK(keys(j["memory"]) == Names{"capacity_bytes", "usable_bytes", "peak_bytes", "low_bytes", "high_bytes",
-                                   "peak_stage", "stages"});
+  CHECK(keys(j["memory"]) == Names{"capacity_bytes", "usable_bytes", "peak_bytes", "low_bytes",
+                                   "high_bytes", "peak_stage", "stages"});
   CHECK(keys(j["memory"]["stages"][0]) ==
         Names{"stage", "weights_bytes", "gradients_bytes", "optimizer_bytes", "activations_bytes",
               "buffers_bytes", "communication_bytes", "context_bytes", "fragmentation_bytes",
