@@ -325,9 +325,8 @@ std::string beyond_jobs(const RunRecord& record) {
   if (std::string why = beyond_fine_tuning(record); !why.empty()) return why;
   if (std::string why = beyond_plan(record); !why.empty()) return why;
   if (std::string why = refused_architecture(record.architecture); !why.empty()) return why;
-  if (record.context.value_or(1) > 1 && !record.context_kind.empty() &&
-      record.context_kind != "ring" && record.context_kind != "p2p")
-    return fmt::format("context parallelism by {} is not modelled: a ring is",
+  if (record.context.value_or(1) > 1 && !record.context_exchange())
+    return fmt::format("context parallelism by {} is not modelled: ring and ulysses are",
                        in_quotes(record.context_kind));
   if (record.moe && !record.expert && !holds_all_experts(record))
     return "the expert-parallel degree is not stated: parallel.ep";

@@ -197,6 +197,7 @@ void RunJobBuilder::set_memory() {
   const std::string kernel = lower(record_.attention_kernel);
   memory.attention_library = source_.attention_library;
   if (has_part(kernel, "attention2")) memory.attention_library = AttentionLibrary::flash2;
+  if (has_part(kernel, "cudnn")) memory.attention_library = AttentionLibrary::vendor;
   if (has_part(kernel, "attention3")) memory.attention_library = AttentionLibrary::flash3;
   const bool named_unfused = kernel == "torch" || kernel == "fused" || kernel == "unfused";
   memory.attention =
@@ -284,6 +285,7 @@ void RunJobBuilder::set_communication() {
       overlap.pipeline || traits_of(job_.parallel.schedule).sends_beside_passes);
   set_experts(communication);
   communication.scatter_gather = options_.scatter_gather;
+  communication.context_exchange = record_.context_exchange().value_or(ContextExchange::ring);
   const bool half = job_.training.precision == Precision::fp16;
   communication.gradient_dtype = half                     ? Precision::fp16
                                  : source_.half_gradients ? Precision::bf16

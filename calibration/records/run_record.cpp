@@ -321,4 +321,11 @@ std::vector<RunRecord> read_run_records(const YamlNode& document, const std::str
   return record_values::records_of<RunRecord>(document, name, read_record, diagnostics);
 }
 
+std::optional<ContextExchange> RunRecord::context_exchange() const {
+  if (context_kind.empty() || context_kind == "ring" || context_kind == "p2p")
+    return ContextExchange::ring;
+  if (context_kind == "ulysses" || context_kind == "a2a") return ContextExchange::all_to_all;
+  return std::nullopt;
+}
+
 }  // namespace foretrain

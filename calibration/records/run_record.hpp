@@ -57,6 +57,8 @@ struct RunRecord {
   std::string dispatcher;                      ///< alltoall, deepep or hybridep
   std::optional<int> mtp_layers;
   std::string context_kind;  ///< how context ranks exchange: ring, ulysses, ...; empty: a ring
+  /// The same; nothing where the word is not known.
+  [[nodiscard]] std::optional<ContextExchange> context_exchange() const;
   std::string zero;
   std::string cpu_offload, activation_offload;  ///< what waits on the host, in the source's words
   bool tiled_mlp = false;                       ///< MLPs take the sequence in pieces

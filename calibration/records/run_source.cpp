@@ -354,6 +354,9 @@ RunSource run_source(const RunRecord& record) {
     if (line.holds(record)) source.year = line.year;
   if (!record.stack.empty()) source.stack = record.stack;
   if (!record.site.empty()) source.site = record.site;
+  // Constants were fitted where rings alone were modelled; these runs check them.
+  if (record.context.value_or(1) > 1 && record.context_exchange() != ContextExchange::ring)
+    source.fitted = FitScope::none;
   source.kin = source.stack.empty();
   if (!source.kin) return source;
   source.stack = nearest_stack(record);

@@ -414,6 +414,16 @@ struct Job {
     return training.images.tokens > 0 ? training.images.tokens : model.vision->tokens;
   }
   /// Whose fused attention the plan runs, never `stack`.
+  /// Whether 32-bit weights and partitions of gradients lie with an optimizer in host memory, and
+  /// 16-bit weights alone stay (DeepSpeed, `runtime/zero/stage_1_and_2.py` and `stage3.py`).
+  [[nodiscard]] bool offloads_masters() const {
+    return memory.offload == OffloadKind::optimizer && memory.offload_share == 1.0 &&
+           stack.memory.offloads_gradients && parallel.zero >= 2;
+  }
+  /// Whether weights rest in 32 bits and layers compute with a gathered copy in 16 (FSDP).
+  [[nodiscard]] bool rests_wide() const {
+    return stack.memory.compute_weight_bytes > 0.0 && !offloads_masters();
+  }
   [[nodiscard]] AttentionLibrary attention_library() const {
     if (memory.attention_library != AttentionLibrary::stack) return memory.attention_library;
     const bool newer = cluster.host.device.architecture > Architecture::hopper;

@@ -36,7 +36,9 @@ struct MemoryRules {
   /// Copies of a moment of all trained parameters that a step makes (PyTorch's foreach AdamW).
   double step_copies = 0.0;
   double gathered_layers = 2.0;  ///< of ZeRO-3: in use, and fetched ahead
-  bool root_gathered = false;    ///< embedding and output stay gathered through both passes (FSDP1)
+  /// Gradients of shards wait in host memory where the optimizer does (DeepSpeed)
+  bool offloads_gradients = false;
+  bool root_gathered = false;  ///< embedding and output stay gathered through both passes (FSDP1)
   /// More copies of layers' inputs that the backward pass holds beside adapters, with recomputation
   /// and sharded weights.
   double adapter_input_copies = 0.0;

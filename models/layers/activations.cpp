@@ -236,6 +236,21 @@ double merged_transient(const Shape& shape, const LayerDescription& layer) {
   return 2.0 * shape.element * largest;
 }
 
+/// Keys and values of all context ranks, gathered before attention and again before its backward
+/// pass. Transformer Engine sums their gradients over the whole sequence before it scatters them
+/// (`context_parallel.py`, `AttnFuncWithCPAndKVAllGather`); PyTorch sends those of a block at a
+/// time (`_context_parallel/_attention.py`, `_AllGatherRotater`).
+double keys_of_all_ranks(const Shape& shape, const LayerDescription& layer) {
+  const Job& job = shape.job;
+  const HeadShape& heads = layer.heads;
+  const bool whole = heads.gathered == 0.0 && heads.borrowed == 0.0;
+  if (job.communication.context_exchange != ContextExchange::all_gather || !whole) return 0.0;
+  const double copies = job.stack.eager_torch ? 1.0 : 2.0;
+  const double ranks = job.parallel.context;
+  if (ranks == 1.0) return 0.0;
+  return copies * shape.element * ranks * shape.tokens.all * (heads.key + heads.value);
+}
+
 void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes,
               ActivationModel& model) {
   LayerDescription layer{shape.job};
@@ -249,7 +264,8 @@ void add_form(const Shape& shape, const LayerType& type, const SavedSizes& sizes
   model.distinct.add(layer, form);
   FormActivations& saved = model.forms[form];
   saved = read_saved(layer, type, shape.job, sizes.rows, sizes.bytes);
-  saved.transient = transient_bytes(shape, type, saved.whole) + merged_transient(shape, layer);
+  saved.transient = transient_bytes(shape, type, saved.whole) + merged_transient(shape, layer) +
+                    keys_of_all_ranks(shape, layer);
 }
 
 }  // namespace

@@ -191,6 +191,8 @@ ParameterBytes parameter_bytes(const Job& job) {
   if (full_precision(job.training.precision)) return {4.0, 4.0, 4.0, 4.0, 0.0};
   if (job.training.narrow_weights()) return {2.0, 2.0, 2.0, 2.0, 0.0};
   per.weight = rules.weight_bytes;
+  if (job.offloads_masters() && rules.compute_weight_bytes > 0.0)
+    per.weight = rules.compute_weight_bytes;
   per.gathered = rules.compute_weight_bytes > 0.0 ? rules.compute_weight_bytes : per.weight;
   if (job.training.precision == Precision::fp16) {
     per.gradient = rules.gradient_bytes_fp16;
@@ -200,7 +202,7 @@ ParameterBytes parameter_bytes(const Job& job) {
     per.step_gradient = rules.step_gradient_bytes;
     const bool half_reduce = !full_precision(job.communication.gradient_dtype);
     // Shards of fp32 weights (FSDP) take what was summed in 16 bits in their own type at once.
-    const bool own_type = rules.compute_weight_bytes > 0.0;
+    const bool own_type = job.rests_wide();
     if (half_reduce && per.gradient == 4.0 && !own_type) {
       per.gradient = 2.0;
       per.step_gradient = 4.0;

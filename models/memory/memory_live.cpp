@@ -273,7 +273,7 @@ void add_unsharded(const StageContext& context, bool backward, MemoryBytes& rows
   if (job.parallel.zero < 2) return;
   const ParameterBytes per = parameter_bytes(job);
   const double layer = gathered_layer(context);
-  const bool gathers = job.parallel.zero >= 3 || context.rules.compute_weight_bytes > 0.0;
+  const bool gathers = job.parallel.zero >= 3 || job.rests_wide();
   if (gathers) {
     // The layer in use and the one prefetched; without resharding (ZeRO-2 over fp32 shards, and
     // backward passes under a pipeline), all.

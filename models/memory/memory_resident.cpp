@@ -29,8 +29,7 @@ OptimizerBytes optimizer_bytes(const Job& job) {
 
 /// FSDP shards its fp32 weights even where the gathered copies outlive the forward pass (zero 2).
 bool shards_weights(const Job& job) {
-  return job.parallel.zero >= 3 ||
-         (job.parallel.zero == 2 && job.stack.memory.compute_weight_bytes > 0.0);
+  return job.parallel.zero >= 3 || (job.parallel.zero == 2 && job.rests_wide());
 }
 
 /// Share of a stage's layers that are quantised: the ends of the model may stay in bf16.
@@ -177,8 +176,9 @@ MemoryBytes sharded_gradients(const StageContext& context) {
 }
 
 bool offloads_gradients(const Job& job) {
-  return job.memory.offload == OffloadKind::optimizer_and_parameters &&
-         job.memory.offload_share == 1.0 && scatters_every_pass(job);
+  const bool whole = job.memory.offload == OffloadKind::optimizer_and_parameters &&
+                     job.memory.offload_share == 1.0;
+  return (whole || job.offloads_masters()) && scatters_every_pass(job);
 }
 
 double main_gradients(const StageContext& context) {

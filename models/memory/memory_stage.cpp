@@ -222,6 +222,9 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
   const double owned = context.trained.dense() / context.dense_shards +
                        context.trained.experts / context.expert_shards;
   account.to_host += share * per.gradient * owned;
+  const MemoryRules& rules = job.stack.memory;
+  if (job.offloads_masters() && rules.compute_weight_bytes > 0.0 && !job.training.narrow_weights())
+    account.host += rules.weight_bytes * owned;
   if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
     account.to_device += share * per.gathered * owned;
     return;

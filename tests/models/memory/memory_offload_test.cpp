@@ -129,6 +129,35 @@ TEST_CASE("paged states fill what the GPU has left, and the rest pages", "[model
   CHECK(none.device > 0.5 * least);
 }
 
+// DeepSpeed keeps 16-bit weights in the GPU, and masters, moments and partitions of gradients in
+// host memory. A 3B model, fully fine-tuned by LLaMA-Factory with ZeRO-2 and the optimizer on the
+// host, ran in 24 GB (llmq, benchmarks/4090x1.md); a forecast that kept its gradients needed 39
+// GiB.
+TEST_CASE("an optimizer that DeepSpeed offloads takes masters and gradients along",
+          "[models][memory]") {
+  Job job = testing::llama3_70b_cut();
+  job.parallel.pipeline = 1;
+  job.parallel.data = 16;
+  job.parallel.zero = 3;
+  job.stack.memory.weight_bytes = 4.0;  // shards of FSDP
+  job.stack.memory.compute_weight_bytes = 2.0;
+  job.stack.memory.optimizer_bytes = 8.0;
+  job.memory.offload = OffloadKind::optimizer;
+  const StageAccount kept = account(job);
+  job.stack.memory.offloads_gradients = true;
+  const StageAccount moved = account(job);
+  const auto phase = MemoryPhase::backward_layer;
+  CHECK(row(kept, phase, MemoryItem::dense_gradients) > 0.0);
+  CHECK(row(moved, phase, MemoryItem::dense_gradients) == 0.0);
+  CHECK(row(moved, phase, MemoryItem::dense_weights) ==
+        Approx(0.5 * row(kept, phase, MemoryItem::dense_weights)));
+  // Of a parameter: 8 bytes of moments; with 4 of its master and 4 of its gradient.
+  CHECK(moved.host / kept.host == Approx(16.0 / 8.0));
+  // Half an optimizer stays with its masters (DeepSpeed's twin-flow is not this).
+  job.memory.offload_share = 0.5;
+  CHECK(row(account(job), phase, MemoryItem::dense_gradients) > 0.0);
+}
+
 TEST_CASE("layers whose saved tensors are offloaded keep a window of two layers",
           "[models][memory]") {
   Job job = testing::llama3_70b_cut();
