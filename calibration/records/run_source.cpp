@@ -367,7 +367,10 @@ RunSource run_source(const RunRecord& record) {
 std::string nearest_stack(const RunRecord& record) {
   const std::string words = lower(record.id + " " + record.source + " " + record.notes);
   for (const FrameworkWord& line : framework_words)
-    if (words.find(line.word) != std::string::npos) return std::string(line.stack);
+    if (words.find(line.word) != std::string::npos) {
+      const bool compiled = line.stack == "fsdp2" && record.compiled.value_or(false);
+      return compiled ? "fsdp2-compile" : std::string(line.stack);
+    }
   const bool tunes = record.fine_tuning || record.task == "finetune" || record.task == "lora";
   return std::string(tunes ? usual_tuning : usual_stack);
 }
