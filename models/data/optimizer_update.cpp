@@ -80,15 +80,17 @@ Bytes state_traffic(const Job& job, const Shares& held, const FormCounts& layers
 }
 
 /// Parameters that the host updates: their gradients go down, its processors, which all ranks of
-/// the host share, read and write the states, and 16-bit weights come up (arXiv 2101.06840;
-/// Megatron-Core, cpu_offloading/hybrid_optimizer.py). One after the other.
+/// the host share where threads of one process already fill them, read and write the states, and
+/// 16-bit weights come up (arXiv 2101.06840; Megatron-Core, cpu_offloading/hybrid_optimizer.py).
+/// One after the other.
 Seconds host_time(const Job& job, double held) {
   constexpr double narrow = 2.0;
   const Host& host = job.cluster.host;
   const Link& link = host.pcie;
-  const double sharing = std::min(host.gpus, job.parallel.gpus());
+  const StackTimes& times = job.stack.times;
+  const int sharing = times.updates_side_by_side ? 1 : std::min(host.gpus, job.parallel.gpus());
   const Bytes copied{held * (gradient_bytes(job) + narrow)};
-  return copied / (link.achievable * link.bandwidth) + held * sharing * job.stack.times.host_update;
+  return copied / (link.achievable * link.bandwidth) + held * sharing * times.host_update;
 }
 
 Seconds muon_products(const Job& job, const RankParameters& parameters) {

@@ -240,7 +240,8 @@ struct StackTimes {
   /// to 1.49 ns, fused CPU Adam 0.22 to 0.30 (arXiv 2101.06840 table 4, 1 to 10 billion
   /// parameters).
   Seconds host_update = 0.00143 * us;
-  Seconds step_constant;  ///< c0 per optimizer step
+  bool updates_side_by_side = false;  ///< each process of a host at that rate, not all together
+  Seconds step_constant;              ///< c0 per optimizer step
   /// The shortest step that the constant was fitted to; shorter ones have it in proportion, since
   /// what all of them share may be a share of theirs. 0: of steps as short as any.
   Seconds constant_from;

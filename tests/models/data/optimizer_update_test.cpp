@@ -220,6 +220,13 @@ TEST_CASE("optimizers: on the host, states cost its processors and the link to i
   CHECK((all - none).value() == Approx(1.678 - 0.752).epsilon(0.1));
   CHECK((half - none).value() == Approx(1.187 - 0.752).epsilon(0.1));
   CHECK((all - none) / (half - none) == Approx(2.0));
+  // Eight processes share one rate, or have it each.
+  job.parallel.data = 8;
+  const Seconds shared = optimizer_time(job, held) - none;
+  CHECK(shared / (half - none) > 7.0);
+  job.stack.times.updates_side_by_side = true;
+  CHECK((optimizer_time(job, held) - none) / (half - none) == Approx(1.0));
+  job.parallel.data = 1;
   job.stack.times.host_update *= 0.25 / 1.43;
   CHECK((optimizer_time(job, held) - none) < 0.3 * (half - none));
   job.training.optimizer = OptimizerKind::muon;
