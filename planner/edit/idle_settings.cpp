@@ -175,6 +175,13 @@ std::vector<std::string> idle_settings(const Report& report, AttentionFlops conv
     LoadOptions fewer = options;
     fewer.overrides.erase(fewer.overrides.begin() + static_cast<std::ptrdiff_t>(at));
     if (is_input(path)) ask(path, setting, text, fewer);
+    // Keys of a map that was set as a whole.
+    for (const ResolvedValue& value : scenario.values) {
+      if (!value.path.starts_with(path + ".") || !value.origin.starts_with("--set")) continue;
+      fewer = options;
+      fewer.overrides.push_back(value.path + "=null");
+      ask(value.path, value.path + "=" + value.value, text, fewer);
+    }
   }
   for (const ResolvedValue& value : scenario.values) {
     if (!is_input(value.path) || !value.origin.starts_with(scenario.path + ":")) continue;

@@ -212,6 +212,18 @@ TEST_CASE("the fewest GPUs for a step have that step", "[planner][study]") {
   CHECK(!fewest_post_training_gpus(grpo(), Seconds{1.0}, 32, nullptr).found);
 }
 
+TEST_CASE("keys of a map that was set as a whole are named where they do nothing",
+          "[planner][study]") {
+  // From ZeRO-2 on, every pass gathers and scatters beside its kernels, whatever this says.
+  const Settings idle = idle_in(
+      "llama3-8b-8xh100.yaml",
+      {"parallel={zero: 3}", "stack=fsdp2",
+       "communication={overlap: {gradients: false, parameters: false}, gradient_dtype: bf16}"});
+  CHECK(names(idle, "communication.overlap.gradients=false"));
+  CHECK(names(idle, "communication.overlap.parameters=false"));
+  CHECK_FALSE(names(idle, "communication.gradient_dtype=bf16"));
+}
+
 TEST_CASE("keys that a deployment does not look at are named, others are not", "[planner][study]") {
   const Settings idle =
       idle_in(served, {"serving.duration=2 h", "serving.routing=round-robin",
