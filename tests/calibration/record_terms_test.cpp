@@ -8,6 +8,7 @@
 
 #include "calibration/cases/step_case.hpp"
 #include "calibration/records/run_options.hpp"
+#include "calibration/records/run_source.hpp"
 #include "calibration/validate/validations.hpp"
 #include "tests/calibration/measured_records.hpp"
 
@@ -202,7 +203,7 @@ TEST_CASE("records: windows of attention are read, one that is not stated is ref
   CHECK(checked(record).predicted < whole);
 }
 
-TEST_CASE("records: offloading and Ulysses are refused by name", "[calibration][record]") {
+TEST_CASE("records: offloading that is not modelled is refused by name", "[calibration][record]") {
   RunRecord record = llama70b();
   record.notes = "cpu offloading 80 layers";  // under a pipeline
   CHECK(checked(record).why ==
@@ -210,10 +211,22 @@ TEST_CASE("records: offloading and Ulysses are refused by name", "[calibration][
   record = llama70b();
   record.zero = "fsdp2 + CPU offload";
   CHECK(checked(record).why == "sharding 'fsdp2 + CPU offload' is not modelled");
-  record = llama70b();
+}
+
+TEST_CASE("records: Ulysses is an exchange of heads, and constants are not fitted on it",
+          "[calibration][record]") {
+  RunRecord record = llama70b();
   record.context = 2;
   record.context_kind = "ulysses";
-  CHECK(checked(record).why == "context parallelism by 'ulysses' is not modelled: a ring is");
+  CHECK(record.context_exchange() == ContextExchange::all_to_all);
+  CHECK(run_source(record).fitted == FitScope::none);
+  record.context_kind = "a2a";
+  CHECK(record.context_exchange() == ContextExchange::all_to_all);
+  record.context_kind = "p2p";
+  CHECK(record.context_exchange() == ContextExchange::ring);
+  record.context_kind = "zigzag";
+  CHECK(checked(record).why ==
+        "context parallelism by 'zigzag' is not modelled: ring and ulysses are");
 }
 
 TEST_CASE("records: an unknown recomputation widens the band up to a full one",
