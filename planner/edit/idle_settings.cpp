@@ -154,6 +154,15 @@ class Turning {
   Json whole_;
 };
 
+/// Keys of a map that was set as a whole.
+std::vector<ResolvedValue> set_below(const Scenario& scenario, const std::string& path) {
+  const std::string group = path + ".";
+  std::vector<ResolvedValue> set;
+  for (const ResolvedValue& value : scenario.values)
+    if (value.path.starts_with(group) && value.origin.starts_with("--set")) set.push_back(value);
+  return set;
+}
+
 }  // namespace
 
 std::vector<std::string> idle_settings(const Report& report, AttentionFlops convention,
@@ -175,9 +184,7 @@ std::vector<std::string> idle_settings(const Report& report, AttentionFlops conv
     LoadOptions fewer = options;
     fewer.overrides.erase(fewer.overrides.begin() + static_cast<std::ptrdiff_t>(at));
     if (is_input(path)) ask(path, setting, text, fewer);
-    // Keys of a map that was set as a whole.
-    for (const ResolvedValue& value : scenario.values) {
-      if (!value.path.starts_with(path + ".") || !value.origin.starts_with("--set")) continue;
+    for (const ResolvedValue& value : set_below(scenario, path)) {
       fewer = options;
       fewer.overrides.push_back(value.path + "=null");
       ask(value.path, value.path + "=" + value.value, text, fewer);

@@ -2,6 +2,7 @@
 // Launches of Megatron-Bridge: a recipe, and the fields of its ConfigContainer that say a plan, by
 // the arguments of Megatron-LM that mean the same.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ class BridgeFields {
         add(path, std::string(off));
       written_.push_back(argument);
     }
+    add_objects();
     for (const auto& [argument, text] : arguments_)
       FORETRAIN_REQUIRE(contains(written_, argument) || listed("unwritten", argument));
     return std::move(words_);
@@ -46,7 +48,29 @@ class BridgeFields {
     return contains(core_.keys_of(list), name);
   }
   void add(const std::string& path, const std::string& text) {
-    words_.push_back(shell_word(path + "=" + text));
+    const auto dot = path.find('.');
+    const std::string group = path.substr(0, dot);
+    if (meaning_of(*core_.term("written.classes"), group).empty())
+      words_.push_back(shell_word(path + "=" + text));
+    else
+      objects_[group] += fmt::format(", {}: {}", path.substr(dot + 1), text);
+  }
+  /// Null takes away what the recipe has, whatever that is, and hydra's "+" puts an object there,
+  /// which Megatron-Bridge makes (training/utils/omegaconf_utils.py). Types are none of its
+  /// defaults.
+  void add_objects() {
+    const bool half = arguments_.contains("fp16") || arguments_.contains("bf16");
+    const char* const type = arguments_.contains("fp16") ? "float16"
+                             : half                      ? "bfloat16"
+                                                         : "float32";
+    for (const char* name : {"params_dtype", "pipeline_dtype"})
+      add(fmt::format("mixed_precision.{}", name),
+          fmt::format("{{_target_: torch.{}, _call_: false}}", type));
+    for (const auto& [group, made] : core_.term("written.classes")->values) {
+      words_.push_back(group + "=null");
+      words_.push_back(
+          shell_word(fmt::format("+{}={{_target_: {}{}}}", group, made, objects_[group])));
+    }
   }
   [[nodiscard]] std::string value(const std::string& path, std::string text) const {
     if (listed("written.lists", path)) {
@@ -63,6 +87,7 @@ class BridgeFields {
   MegatronArguments arguments_;
   std::vector<std::string> written_;
   std::vector<std::string> words_;
+  std::map<std::string, std::string> objects_;  ///< fields of groups that are written as a whole
 };
 
 /// LoRA and DoRA beside the layers that Megatron-Core has.
@@ -86,7 +111,7 @@ void add_adapters(const Job& job, ExportBook& book, std::vector<std::string>& wo
     if (module.empty()) book.refuse(fmt::format("adapters beside {}", name));
     targets += fmt::format("{}{}", targets.empty() ? "" : ",", module);
   }
-  words.push_back(fmt::format("--peft_scheme {}", name_of(fine.adapter)));
+  words.push_back(fmt::format("--mode {}", name_of(fine.adapter)));
   words.push_back(fmt::format("peft.dim={}", fine.rank));
   words.push_back(fmt::format("peft.dropout={}", format_number(fine.dropout)));
   words.push_back(shell_word(fmt::format("peft.target_modules=[{}]", targets)));

@@ -210,6 +210,10 @@ TEST_CASE("overrides of Megatron-Bridge are read as hydra has them", "[scenarios
   CHECK(job.parallel.zero == 0);
   CHECK(job.training.bf16_end_layers == 4);
   CHECK(job.training.fp8_attention);
+  const std::string adapted = "torchrun run_recipe.py --recipe llama3_8b_pretrain_config --mode ";
+  CHECK(core_imported(Framework::bridge, adapted + "lora").scenario.job.fine_tuning.adapter ==
+        AdapterKind::lora);
+  CHECK_FALSE(core_imported(Framework::bridge, adapted + "sft").scenario.job.fine_tuning.adapts());
 }
 
 TEST_CASE("a YAML of overrides takes its recipe from the lines behind it", "[scenarios][import]") {

@@ -123,6 +123,8 @@ class BridgeWords {
     }
     if (name == "--model") model_ = value;
     if (name == "--mode") mode_ = value;
+    if (name == "--mode" && (value == "lora" || value == "dora"))
+      put_override(run_.stated, "peft=" + value, mark_);
     const BridgeFlag* const flag = find_flag(name);
     const auto& left = options_.left_out;
     if (flag == bridge_flags.end()) {

@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "models/forecast/closed_form.hpp"
 #include "models/grid/stage_layout.hpp"
 #include "models/layers/parameters.hpp"
@@ -128,6 +130,16 @@ TEST_CASE("every example scenario survives the way to Megatron-Bridge and back",
   CHECK(trip.refused["llama3.1-8b-sft-8xh100"].find("training.samples") != std::string::npos);
   CHECK(trip.refused["qwen3-vl-4b-sft-8xh100"].find("training.images") != std::string::npos);
   CHECK(trip.same >= 17);
+  // Recipes have these groups as an object, a name ("bf16_mixed") or not at all; a field of the
+  // last two cannot be set.
+  const std::string text =
+      export_scenario(ExportKind::megatron_bridge, changed("llama3-8b-8xh100.yaml", {}), nullptr)
+          .text;
+  for (const char* group : {"comm_overlap", "mixed_precision"}) {
+    CHECK(text.find(fmt::format("\n  {}.", group)) == std::string::npos);
+    const auto gone = text.find(fmt::format("  {}=null\n  '+{}={{_target_: ", group, group));
+    CHECK(gone != std::string::npos);
+  }
 }
 
 namespace {
