@@ -140,4 +140,10 @@ struct TrafficSpan {
 [[nodiscard]] TrafficSpan gathered_pass(const Buckets& buckets, Seconds time, Seconds from,
                                         Seconds ready, Seconds duration);
 
+/// How much of a pass that takes `duration` and ends at `end` ran before `gathered`, when the
+/// gathers beside it are over. Only those make a pass wait, so that what runs later runs at once.
+[[nodiscard]] constexpr Seconds beside_gathers(Seconds duration, Seconds end, Seconds gathered) {
+  return max(Seconds{}, duration - max(Seconds{}, end - gathered));
+}
+
 }  // namespace foretrain

@@ -62,7 +62,6 @@ void GraphBuilder::begin(int stage) {
   const auto chunks = static_cast<std::size_t>(costs_.shape.chunks);
   now.needs.resize(chunks);
   now.begun.resize(chunks);
-  now.chunks_left = costs_.shape.chunks;
   find_fills(stage);
   const Seconds weights = costs_.weights_of(stage);
   const std::uint32_t gathers = charged(&StepExchanges::weights, stage, weights);
@@ -140,12 +139,9 @@ void GraphBuilder::end_pass(const OrderedPass& next, Seconds duration) {
   StageState& now = state(stage);
   now.done += duration;
   meet_marks(stage);
-  const auto chunk = static_cast<std::size_t>(pass.chunk);
-  if (pass.kind == PassKind::forward && !now.begun[chunk]) {
-    now.begun[chunk] = true;
-    if (--now.chunks_left == 0 && costs_.overlap.weights)
-      add_slowed(stage, min(costs_.weights_of(stage), now.done), TaskRole::weights);
-  }
+  if (pass.kind == PassKind::forward) now.begun[static_cast<std::size_t>(pass.chunk)] = true;
+  const std::vector<Seconds>& lost = lost_to_gathers_[static_cast<std::size_t>(stage)];
+  if (now.passes < lost.size()) add_slowed(stage, lost[now.passes], TaskRole::weights);
   // What the stage's last pass fills leaves when the stage has nothing left to do.
   if (++now.passes < now.fills.size()) release_all(stage);
 }
@@ -154,7 +150,9 @@ void GraphBuilder::end_pass(const OrderedPass& next, Seconds duration) {
 void GraphBuilder::end_stage(int stage) {
   StageState& now = state(stage);
   if (costs_.overlap.gradients)
-    add_slowed(stage, min(costs_.gradients_of(stage), now.done - now.filling), TaskRole::gradients);
+    add_slowed(stage,
+               costs_.overlap.slowdown * min(costs_.gradients_of(stage), now.done - now.filling),
+               TaskRole::gradients);
   release_all(stage);
 }
 
@@ -171,10 +169,8 @@ void GraphBuilder::meet_marks(int stage) {
   }
 }
 
-/// Passes run more slowly while traffic goes on beside them, `both` of the time: what they lose is
-/// a task of its own.
-void GraphBuilder::add_slowed(int stage, Seconds both, TaskRole role) {
-  const Seconds slowed = costs_.overlap.slowdown * both;
+/// Passes run more slowly while traffic goes on beside them: what they lose is a task of its own.
+void GraphBuilder::add_slowed(int stage, Seconds slowed, TaskRole role) {
   if (slowed <= Seconds{}) return;
   TimeParts parts;
   parts.data = slowed;

@@ -22,7 +22,6 @@ struct ReadyPass {
   int sends_to;             ///< the stage that its result goes to, or its own
   bool hop;                 ///< its input comes from another stage
   bool needs_weights;       ///< the first forward pass of its chunk on this stage
-  bool has_weights;         ///< and of the stage: all weights are there when it is over
   bool fills_buckets;       ///< the last pass of its chunk that makes gradients of weights
 };
 
@@ -65,11 +64,9 @@ void mark_traffic(const ScheduleShape& shape, std::vector<ReadyPass>& passes) {
   };
   std::vector<bool> begun(static_cast<std::size_t>(shape.stages * shape.chunks));
   std::vector<bool> filled = begun;
-  std::vector<int> left(static_cast<std::size_t>(shape.stages), shape.chunks);
   for (ReadyPass& pass : passes) {
     if (kind_of(pass) != PassKind::forward || begun[pass.duration / kinds]) continue;
     begun[pass.duration / kinds] = pass.needs_weights = true;
-    pass.has_weights = --left[pass.stage] == 0;
   }
   for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
     const PassKind kind = kind_of(*pass);
@@ -96,7 +93,7 @@ ReadySchedule prepare(const ScheduleShape& shape, const ScheduleTimes& times) {
     const auto duration = static_cast<std::uint32_t>(4 * (stage * shape.chunks + pass.chunk) +
                                                      static_cast<int>(pass.kind));
     ReadyPass entry{
-        static_cast<std::uint32_t>(stage), duration, nothing, stage, false, false, false, false};
+        static_cast<std::uint32_t>(stage), duration, nothing, stage, false, false, false};
     if (pass.kind != PassKind::weight_gradient) {
       if (before >= 0 && before <= last) {
         entry.waits_for = arrivals.at(forward, before, pass.micro);
@@ -150,7 +147,8 @@ struct Stage {
   /// When the exchanges so far are over: of weights, then of gradients.
   Seconds gathered;
   Seconds reduced;
-  TrafficSpan last;  ///< the last pass that fills buckets, and their chunk
+  Seconds all_gathered;  ///< when those of weights will be, if passes run beside them
+  TrafficSpan last;      ///< the last pass that fills buckets, and their chunk
   std::uint32_t last_chunk = nothing;
 };
 
@@ -159,12 +157,15 @@ class Runner {
  public:
   Runner(const ReadySchedule& ready, const StepCosts& costs) : ready_{ready}, costs_{costs} {
     stages_.resize(costs.stages.size());
-    if (costs.overlap.weights) return;
-    for (std::size_t s = 0; s < stages_.size(); ++s)
-      stages_[s].clock = costs.weights_of(static_cast<int>(s));
+    for (std::size_t s = 0; s < stages_.size(); ++s) {
+      Stage& stage = stages_[s];
+      (costs.overlap.weights ? stage.all_gathered : stage.clock) =
+          costs.weights_of(static_cast<int>(s));
+    }
   }
 
-  PassEnds run(const std::vector<Seconds>& durations) {
+  /// @param lost filled where it is given
+  PassEnds run(const std::vector<Seconds>& durations, GatherLosses* lost = nullptr) {
     thread_local std::vector<Seconds> kept;
     kept.resize(ready_.passes.size());
     // Result of a pass where it is waited for. Found once: in a library each look at `kept` is a
@@ -180,8 +181,9 @@ class Runner {
       else
         stage.clock += duration;
       stage.done += duration;
-      if (pass.has_weights && costs_.overlap.weights)
-        stage.clock += slowed(costs_.weights_of(here(pass)), stage.done);
+      const Seconds both = beside_gathers(duration, stage.clock, stage.all_gathered);
+      stage.clock += costs_.overlap.slowdown * both;
+      if (lost != nullptr) (*lost)[pass.stage].push_back(costs_.overlap.slowdown * both);
       if (pass.fills_buckets) end_chunk(pass, duration, stage);
       if (pass.sends_to == here(pass)) continue;
       delivered[i] = stage.link =
@@ -193,11 +195,6 @@ class Runner {
 
  private:
   static int here(const ReadyPass& pass) { return static_cast<int>(pass.stage); }
-
-  /// What compute of `window` loses to `traffic` beside it.
-  [[nodiscard]] Seconds slowed(Seconds traffic, Seconds window) const {
-    return costs_.overlap.slowdown * min(traffic, window);
-  }
 
   /// The first pass of a chunk waits for its weights.
   void begin_chunk(const ReadyPass& pass, Seconds duration, Stage& stage) {
@@ -241,7 +238,7 @@ class Runner {
         ends[s] = {stage.begin, stage.clock, stage.clock + gradients};
         continue;
       }
-      stage.clock += slowed(gradients, stage.done - stage.filling);
+      stage.clock += costs_.overlap.slowdown * min(gradients, stage.done - stage.filling);
       reduce(stage, stage.clock);
       ends[s] = {stage.begin, stage.clock, max(stage.clock, stage.reduced)};
     }
@@ -254,8 +251,8 @@ class Runner {
 };
 
 PassEnds run(const ReadySchedule& ready, const StepCosts& costs,
-             const std::vector<Seconds>& durations) {
-  return Runner{ready, costs}.run(durations);
+             const std::vector<Seconds>& durations, GatherLosses* lost = nullptr) {
+  return Runner{ready, costs}.run(durations, lost);
 }
 
 /// Indexed by ReadyPass::duration.
@@ -285,6 +282,15 @@ PassEnds run_schedule(const StepCosts& costs, const ScheduleTimes& order) {
     ends[s].synchronised += fold->times * (ends[s].synchronised - before[s].synchronised);
   }
   return ends;
+}
+
+GatherLosses gather_losses(const StepCosts& costs, const ScheduleTimes& order) {
+  GatherLosses lost(costs.stages.size());
+  if (!costs.overlap.weights || costs.overlap.slowdown <= 0.0 || costs.traffic.empty()) return lost;
+  const auto fold = fold_of(costs.shape);
+  const ReadySchedule& ready = ready_schedule(fold ? fold->longer : costs.shape, order);
+  run(ready, costs, pass_durations(costs), &lost);
+  return lost;
 }
 
 }  // namespace foretrain

@@ -23,4 +23,9 @@ using PassEnds = std::vector<StageEnd>;  ///< by stage
 /// reached. Microseconds: the order of passes is kept per thread and shape.
 [[nodiscard]] PassEnds run_schedule(const StepCosts& costs, const ScheduleTimes& order);
 
+/// What passes lose to the gathers of weights that run beside them: by stage, in the order of its
+/// passes. Empty, or shorter than a stage's passes: the others lose nothing.
+using GatherLosses = std::vector<std::vector<Seconds>>;
+[[nodiscard]] GatherLosses gather_losses(const StepCosts& costs, const ScheduleTimes& order);
+
 }  // namespace foretrain

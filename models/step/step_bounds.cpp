@@ -126,7 +126,7 @@ namespace {
 /// What no order hides of a stage's exchanges once per step, and what passes lose to them at least.
 struct Unhidden {
   Seconds weights;       ///< before its first pass
-  Seconds weights_slow;  ///< lost by its first forward passes
+  Seconds weights_slow;  ///< lost by its first forward pass
   Seconds gradients;     ///< after its last pass
   Seconds gradients_slow;
 };
@@ -139,7 +139,10 @@ Unhidden unhidden(const StepCosts& costs, int stage) {
   if (overlap.weights) {
     const ChunkTraffic first = costs.traffic_at(costs.index({stage, 0}));
     least.weights = first.buckets.lead() * first.weights;
-    least.weights_slow = overlap.slowdown * min(weights, costs.at({stage, 0}).forward.total());
+    const Seconds pass = costs.at({stage, 0}).forward.total();
+    const TrafficSpan begun = gathered_pass(first.buckets, first.weights, {}, {}, pass);
+    if (stage == 0)  // the others wait for an activation
+      least.weights_slow = overlap.slowdown * beside_gathers(pass, begun.end, weights);
   }
   if (!overlap.gradients) return least;
   const bool split = traits_of(costs.shape.kind).splits_backward;

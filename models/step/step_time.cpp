@@ -43,8 +43,8 @@ std::vector<Seconds> fill(const Stages& stages) {
     const Seconds duration = stages.forward(s);
     ends[s] = max(arrival, traffic.weights) + duration;
     if (overlap.weights) {
-      ends[s] = gathered_pass(traffic.buckets, traffic.weights, Seconds{}, arrival, duration).end +
-                overlap.slowdown * min(traffic.weights, duration);
+      ends[s] = gathered_pass(traffic.buckets, traffic.weights, Seconds{}, arrival, duration).end;
+      ends[s] += overlap.slowdown * beside_gathers(duration, ends[s], traffic.weights);
     }
     arrival = ends[s] + stages.hop(s);
   }

@@ -10,6 +10,7 @@
 #include "models/step/graph_build.hpp"
 #include "models/step/internal/graph_passes.hpp"
 #include "models/step/internal/graph_rows.hpp"
+#include "models/step/pass_runner.hpp"
 
 namespace foretrain::internal {
 
@@ -37,7 +38,6 @@ struct StageState {
   std::vector<bool> begun;  ///< by chunk
   std::vector<bool> fills;  ///< by place in the order: the pass fills buckets
   std::size_t passes = 0;   ///< run so far
-  int chunks_left = 0;      ///< that have not begun
   bool filled = false;      ///< one of the chunks
   std::uint32_t reduction = no_exchange;  ///< of the gradients
   std::uint32_t previous = no_task;       ///< last step of a pass
@@ -56,7 +56,8 @@ class GraphBuilder {
         exchanges_{exchanges},
         rows_{graph_, costs.shape.stages},
         steps_{costs, schedule.splits_backward(), detail, {operators, exchanges}, rows_},
-        stages_(costs.stages.size()) {}
+        stages_(costs.stages.size()),
+        lost_to_gathers_{gather_losses(costs, schedule_times(costs))} {}
 
   [[nodiscard]] TaskGraph build();
 
@@ -74,7 +75,7 @@ class GraphBuilder {
   void add_fork(Task task, const PassStep& step, std::uint32_t input);
   void add_uncut(Task task, std::uint32_t cost, std::uint32_t input,
                  std::uint32_t joined = no_task);
-  void add_slowed(int stage, Seconds both, TaskRole role);
+  void add_slowed(int stage, Seconds slowed, TaskRole role);
   void meet_marks(int stage);
   void release_gradients(int stage);
   void release_all(int stage) {
@@ -124,6 +125,7 @@ class GraphBuilder {
   GraphRows rows_;
   PassSteps steps_;
   std::vector<StageState> stages_;
+  GatherLosses lost_to_gathers_;
   std::vector<std::uint32_t> results_;          ///< task that delivers a pass's result
   std::map<Seconds, std::uint32_t> transfers_;  ///< cost keys by what they take
 };

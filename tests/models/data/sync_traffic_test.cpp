@@ -161,6 +161,27 @@ TEST_CASE("overlap: what no pass covers is the last chunk's edge", "[models][dat
   CHECK(exposed(job) < 0.1 * (costs.gradients_of(0) + costs.weights_of(0)).value());
 }
 
+TEST_CASE("overlap: only passes beside gathers lose to them, and stages do not add that up",
+          "[models][data][path]") {
+  CHECK(beside_gathers(Seconds{2.0}, Seconds{3.0}, Seconds{5.0}) == Seconds{2.0});
+  CHECK(beside_gathers(Seconds{2.0}, Seconds{6.0}, Seconds{5.0}) == Seconds{1.0});
+  CHECK(beside_gathers(Seconds{2.0}, Seconds{9.0}, Seconds{5.0}) == Seconds{});
+
+  Job job = interleaved(5);
+  job.cluster.network.nic_link.bandwidth = 100.0 * Gbps;
+  job.communication.overlap.gradients = false;
+  const StepCosts free = step_table(job);
+  job.stack.times.data_slowdown = 0.05;
+  const StepCosts slowed = step_table(job);
+  Seconds longest;
+  for (int stage = 0; stage < slowed.shape.stages; ++stage)
+    longest = max(longest, slowed.weights_of(stage));
+  REQUIRE(slowed.shape.stages > 2);
+  const Seconds lost = step_seconds(slowed) - step_seconds(free);
+  CHECK(lost > Seconds{});
+  CHECK(lost <= 0.05 * longest * ((1.0 + slowed.jitter) * slowed.release * 1.001));
+}
+
 TEST_CASE("overlap: closed form and path hide the same on 2,000 random plans",
           "[models][path][property]") {
   test::RandomPlans plans{20261123};
