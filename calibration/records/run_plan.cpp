@@ -279,6 +279,8 @@ void RunJobBuilder::set_communication() {
   if (record_.overlap_gradients) {
     overlap.gradients = *record_.overlap_gradients;
     overlap.parameters = overlap.parameters && overlap.gradients;
+  } else if (job_.parallel.zero >= 3) {  // full shards are prefetched by every release of either
+    overlap.gradients = overlap.parameters = true;
   }
   overlap.tensor = options_.overlap_tensor.value_or(overlap.tensor) && job_.parallel.sequence;
   overlap.pipeline = record_.overlap_pipeline.value_or(

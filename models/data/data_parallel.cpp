@@ -135,10 +135,16 @@ bool parts_backward(const Parallel& plan) {
   return plan.pipeline > 1 && traits_of(plan.schedule).splits_backward;
 }
 
-/// Gathers and reductions of a piece's backward pass, which all run beside its kernels: the weights
-/// of the layer before it arrive while gradients of the one after it leave. Shards inside a host
-/// use its links and their sums over hosts the NICs, at the same time (hybrid sharding).
-Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters) {
+/// Which traffic of shards in a pass is meant.
+struct Which {
+  bool gathers = false;
+  bool reductions = false;
+};
+
+/// Gathers and reductions of a piece's backward pass: the weights of the layer before it arrive
+/// while gradients of the one after it leave. Shards inside a host use its links and their sums
+/// over hosts the NICs, at the same time (hybrid sharding).
+Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters, Which which) {
   const CollectivePath path{job.cluster, job.device_profile, job.site};
   const double bytes = gradient_bytes(job);
   Seconds inside, across;
@@ -146,9 +152,9 @@ Seconds backward_shard_traffic(const Job& job, const PieceParameters& parameters
     if (count <= 0.0) return;
     const bool leaves = groups.shard.domains() > 1;
     Seconds& shards = leaves ? across : inside;
-    if (job.parallel.zero >= 3)
+    if (job.parallel.zero >= 3 && which.gathers)
       shards += all_gather_time(groups.shard, Bytes{weight_bytes * count}, path);
-    if (!scatters_every_pass(job)) return;
+    if (!scatters_every_pass(job) || !which.reductions) return;
     if (trained <= 0.0) return;
     shards += reduce_scatter_time(groups.shard, Bytes{bytes * trained}, path);
     Seconds& sums = groups.replicas.domains() > 1 ? across : inside;
@@ -173,11 +179,58 @@ struct ShardTimes {
   Seconds backward;
 };
 
-ShardTimes shard_times(const Job& job, const PieceParameters& parameters) {
+ShardTimes shard_times(const Job& job, const PieceParameters& parameters, Which which) {
+  if (!which.gathers && !which.reductions) return {};
   const double slower = 1.0 / job.stack.times.shard_bus;
-  return {job.parallel.zero >= 3 ? slower * gather_both(job, parameters) : Seconds{},
-          slower * backward_shard_traffic(job, parameters)};
+  const bool gathers = job.parallel.zero >= 3 && which.gathers;
+  return {gathers ? slower * gather_both(job, parameters) : Seconds{},
+          slower * backward_shard_traffic(job, parameters, which)};
 }
+
+/// Bytes of a piece that this rank's host keeps, dense and experts over their shards. Kept in the
+/// width in which weights rest: gathered units have 16 bits.
+double resting_bytes(const Job& job, const PieceParameters& parameters, double dense) {
+  const double wide = std::max(0.0, parameter_bytes(job).weight - weight_bytes);
+  const bool rests_wide = job.rests_wide() && !job.training.narrow_weights();
+  const auto share = [&](const ShardGroups& groups, double units, double trained) {
+    return (weight_bytes * units + (rests_wide ? wide * trained : 0.0)) / groups.shard.ranks;
+  };
+  return share(dense_groups(job), dense, parameters.trained_dense) +
+         share(expert_groups(job), parameters.experts, parameters.trained_experts);
+}
+
+/// The way of shards of weights from host memory for every pass, and of shards of gradients there
+/// (PyTorch's FSDP with CPUOffload, DeepSpeed's offload_param), over the rank's own link.
+ShardTimes host_times(const Job& job, const PieceParameters& parameters, Which which) {
+  if (!job.offloads_parameters()) return {};
+  const Link& link = job.cluster.host.pcie;
+  const auto time = [&](double bytes) { return Bytes{bytes} / (link.achievable * link.bandwidth); };
+  ShardTimes times;
+  if (which.gathers) {
+    times.gather = time(resting_bytes(job, parameters, parameters.dense));
+    times.backward =
+        time(resting_bytes(job, parameters, parameters.dense - parameters.forward_only));
+  }
+  if (which.reductions)
+    times.backward +=
+        time(gradient_bytes(job) * (parameters.trained_dense / dense_groups(job).shard.ranks +
+                                    parameters.trained_experts / expert_groups(job).shard.ranks));
+  return times;
+}
+
+/// The traffic that runs beside kernels, and what they wait for: without prefetching a layer's
+/// gathers, without a stream of their own its reductions.
+Which beside_kernels(const Job& job) {
+  const Overlap& overlap = job.communication.overlap;
+  return {overlap.parameters, overlap.gradients};
+}
+
+Which after_kernels(const Job& job) {
+  const Which beside = beside_kernels(job);
+  return {!beside.gathers, !beside.reductions};
+}
+
+Cover cover_of(bool overlaps) { return overlaps ? Cover::kernels : Cover::nothing; }
 
 /// What of `traffic` stays visible beside `compute`: a smooth maximum, and what kernels lose.
 Seconds visible(Seconds compute, Seconds traffic, const StackTimes& stack) {
@@ -231,7 +284,8 @@ std::vector<Exchange> forward_shard_exchanges(const Job& job, const PieceParamet
   if (job.parallel.zero < 3) return {};
   const double bytes = gathering_forwards(job) * weight_bytes;
   const WeightBytes weights{Bytes{bytes * parameters.dense}, Bytes{bytes * parameters.experts}};
-  return state_exchanges(job, CollectiveOp::all_gather, weights, Cover::kernels).both();
+  const Cover cover = cover_of(beside_kernels(job).gathers);
+  return state_exchanges(job, CollectiveOp::all_gather, weights, cover).both();
 }
 
 std::vector<Exchange> backward_shard_exchanges(const Job& job, const PieceParameters& parameters) {
@@ -241,9 +295,10 @@ std::vector<Exchange> backward_shard_exchanges(const Job& job, const PieceParame
   };
   const WeightBytes weights{Bytes{weight_bytes * (parameters.dense - parameters.forward_only)},
                             Bytes{weight_bytes * parameters.experts}};
+  const Which beside = beside_kernels(job);
   if (job.parallel.zero >= 3)
-    add(state_exchanges(job, CollectiveOp::all_gather, weights, Cover::kernels));
-  if (scatters_every_pass(job)) add(reductions(job, parameters, true, Cover::kernels));
+    add(state_exchanges(job, CollectiveOp::all_gather, weights, cover_of(beside.gathers)));
+  if (scatters_every_pass(job)) add(reductions(job, parameters, true, cover_of(beside.reductions)));
   return exchanges;
 }
 
@@ -262,29 +317,68 @@ Seconds tied_embedding_time(const Job& job) {
   return exchange.payload > Bytes{} ? ExchangePrices{job}.time(exchange) : Seconds{};
 }
 
-ShardTraffic shard_traffic(const Job& job, const PieceParameters& parameters) {
-  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return {};
-  const ShardTimes times = shard_times(job, parameters);
+namespace {
+
+ShardTraffic spread(const Job& job, const ShardTimes& times) {
   return {gathering_forwards(job) * times.gather, of_inputs * times.backward,
           (1.0 - of_inputs) * times.backward};
 }
 
-void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece) {
-  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return;
+}  // namespace
+
+PieceTraffic shard_traffic(const Job& job, const PieceParameters& parameters) {
+  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return {};
+  return {spread(job, shard_times(job, parameters, beside_kernels(job))),
+          spread(job, shard_times(job, parameters, after_kernels(job)))};
+}
+
+namespace {
+
+ShardTimes sum_of(const ShardTimes& a, const ShardTimes& b) {
+  return {a.gather + b.gather, a.backward + b.backward};
+}
+
+/// What `beside` and `after` add to the passes of a piece.
+ShardTraffic added(const Job& job, const PieceTimes& piece, const ShardTimes& beside,
+                   const ShardTimes& after) {
   const StackTimes& stack = job.stack.times;
-  const auto [gather, backward] = shard_times(job, parameters);
-  piece.forward.data += gathering_forwards(job) * visible(piece.forward.total(), gather, stack);
+  const double forwards = gathering_forwards(job);
   const Seconds inputs = piece.input_gradient.total();
   const Seconds weights = piece.weight_gradient.total();
+  ShardTraffic sum = spread(job, after);
+  sum.forward += forwards * visible(piece.forward.total(), beside.gather, stack);
   if (parts_backward(job.parallel) || inputs + weights <= Seconds{}) {
-    piece.input_gradient.data += visible(inputs, of_inputs * backward, stack);
-    piece.weight_gradient.data += visible(weights, (1.0 - of_inputs) * backward, stack);
-    return;
+    sum.input_gradient += visible(inputs, of_inputs * beside.backward, stack);
+    sum.weight_gradient += visible(weights, (1.0 - of_inputs) * beside.backward, stack);
+    return sum;
   }
-  const Seconds shown = visible(inputs + weights, backward, stack);
+  const Seconds shown = visible(inputs + weights, beside.backward, stack);
   const double share = inputs / (inputs + weights);
-  piece.input_gradient.data += share * shown;
-  piece.weight_gradient.data += (1.0 - share) * shown;
+  sum.input_gradient += share * shown;
+  sum.weight_gradient += (1.0 - share) * shown;
+  return sum;
+}
+
+}  // namespace
+
+OffloadShown add_shard_traffic(const Job& job, const PieceParameters& parameters,
+                               PieceTimes& piece) {
+  if (job.parallel.zero < 2 || parameters.dense + parameters.experts <= 0.0) return {};
+  const ShardTimes beside = shard_times(job, parameters, beside_kernels(job));
+  const ShardTimes after = shard_times(job, parameters, after_kernels(job));
+  const ShardTraffic traffic = added(job, piece, beside, after);
+  OffloadShown copies;
+  if (job.offloads_parameters()) {
+    const ShardTraffic all =
+        added(job, piece, sum_of(beside, host_times(job, parameters, beside_kernels(job))),
+              sum_of(after, host_times(job, parameters, after_kernels(job))));
+    copies = {all.forward - traffic.forward, all.input_gradient - traffic.input_gradient +
+                                                 all.weight_gradient - traffic.weight_gradient};
+  }
+  piece.forward.data += traffic.forward + copies.forward;
+  piece.input_gradient.data += traffic.input_gradient + copies.backward;
+  piece.weight_gradient.data += traffic.weight_gradient;
+  return copies;
 }
 
 Seconds sharded_update_time(const Job& job) {

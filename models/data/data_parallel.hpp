@@ -61,7 +61,9 @@ struct PieceParameters {
 /// Adds the exposed traffic of sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP) to every pass
 /// through a piece: weights are gathered beside the piece before, gradients scattered beside the
 /// one after. Nothing below ZeRO-2.
-void add_shard_traffic(const Job& job, const PieceParameters& parameters, PieceTimes& piece);
+/// @return what of it is copies between host memory and the GPU, of weights that rest there
+OffloadShown add_shard_traffic(const Job& job, const PieceParameters& parameters,
+                               PieceTimes& piece);
 
 /// What that traffic takes alone, kernels aside. Either half of a backward pass has its usual
 /// share.
@@ -70,7 +72,13 @@ struct ShardTraffic {
   Seconds input_gradient;
   Seconds weight_gradient;
 };
-[[nodiscard]] ShardTraffic shard_traffic(const Job& job, const PieceParameters& parameters);
+
+/// Of a piece: what runs beside its kernels, and what they wait for (communication.overlap).
+struct PieceTraffic {
+  ShardTraffic beside;
+  ShardTraffic after;
+};
+[[nodiscard]] PieceTraffic shard_traffic(const Job& job, const PieceParameters& parameters);
 
 /// What of it a forward pass and a backward pass exchange.
 [[nodiscard]] std::vector<Exchange> forward_shard_exchanges(const Job& job,

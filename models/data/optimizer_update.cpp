@@ -89,7 +89,8 @@ Seconds host_time(const Job& job, double held) {
   const Link& link = host.pcie;
   const StackTimes& times = job.stack.times;
   const int sharing = times.updates_side_by_side ? 1 : std::min(host.gpus, job.parallel.gpus());
-  const Bytes copied{held * (gradient_bytes(job) + narrow)};
+  // Of offloaded parameters either goes with the passes (add_shard_traffic).
+  const Bytes copied{job.offloads_parameters() ? 0.0 : held * (gradient_bytes(job) + narrow)};
   return copied / (link.achievable * link.bandwidth) + held * sharing * times.host_update;
 }
 

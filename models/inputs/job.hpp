@@ -413,7 +413,6 @@ struct Job {
   [[nodiscard]] int image_tokens() const {
     return training.images.tokens > 0 ? training.images.tokens : model.vision->tokens;
   }
-  /// Whose fused attention the plan runs, never `stack`.
   /// Whether 32-bit weights and partitions of gradients lie with an optimizer in host memory, and
   /// 16-bit weights alone stay (DeepSpeed, `runtime/zero/stage_1_and_2.py` and `stage3.py`).
   [[nodiscard]] bool offloads_masters() const {
@@ -424,6 +423,11 @@ struct Job {
   [[nodiscard]] bool rests_wide() const {
     return stack.memory.compute_weight_bytes > 0.0 && !offloads_masters();
   }
+  /// Whether shards of weights rest in host memory and come to the GPU for every pass.
+  [[nodiscard]] bool offloads_parameters() const {
+    return memory.offload == OffloadKind::optimizer_and_parameters && parallel.zero >= 3;
+  }
+  /// Whose fused attention the plan runs, never `stack`.
   [[nodiscard]] AttentionLibrary attention_library() const {
     if (memory.attention_library != AttentionLibrary::stack) return memory.attention_library;
     const bool newer = cluster.host.device.architecture > Architecture::hopper;

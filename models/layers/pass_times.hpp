@@ -70,4 +70,16 @@ struct PieceTimes {
   }
 };
 
+/// What kernels do not cover of copies over the link between a GPU and host memory.
+struct OffloadShown {
+  Seconds forward;
+  Seconds backward;
+
+  constexpr OffloadShown& operator+=(const OffloadShown& other) {
+    forward += other.forward;
+    backward += other.backward;
+    return *this;
+  }
+};
+
 }  // namespace foretrain

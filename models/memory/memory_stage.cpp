@@ -225,7 +225,7 @@ void offload_states(const StageContext& context, MemoryBytes& rows, StageAccount
   const MemoryRules& rules = job.stack.memory;
   if (job.offloads_masters() && rules.compute_weight_bytes > 0.0 && !job.training.narrow_weights())
     account.host += rules.weight_bytes * owned;
-  if (kind != OffloadKind::optimizer_and_parameters || job.parallel.zero < 3) {
+  if (!job.offloads_parameters()) {
     account.to_device += share * per.gathered * owned;
     return;
   }

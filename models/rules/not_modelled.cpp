@@ -28,9 +28,6 @@ void refuse_paged_states(const Job& job, Reasons& reasons) {
 void refuse_offloaded_states(const Job& job, Reasons& reasons) {
   if (job.memory.offload == OffloadKind::paged) return refuse_paged_states(job, reasons);
   if (!host_updates(job.memory.offload)) return;
-  if (job.memory.offload == OffloadKind::optimizer_and_parameters)
-    return refuse(reasons, "memory.offload", "the time of offloaded parameters is not modelled yet",
-                  "memory.offload: optimizer");
   if (job.training.optimizer != OptimizerKind::adamw)
     refuse(
         reasons, "memory.offload",
@@ -40,7 +37,7 @@ void refuse_offloaded_states(const Job& job, Reasons& reasons) {
     refuse(
         reasons, "memory.offload",
         fmt::format("the link between GPUs and host memory of {} is not known, and gradients and "
-                    "weights of an offloaded optimizer travel over it",
+                    "weights travel over it",
                     job.cluster.host.name),
         "memory.offload: none, or give the host's pcie link");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -132,24 +133,30 @@ void PassSteps::add_away(PieceKind kind, PassKind pass, Steps& steps) {
   run_beside(beside, pass, steps);
 }
 
-/// Traffic of sharded weights and gradients. Without exchanges nobody asks for all of it.
+/// Traffic of sharded weights and gradients: what kernels wait for after them, the rest beside
+/// them. Without exchanges nobody asks for all of it.
 void PassSteps::add_shards(const TimeParts& parts, PieceKind kind, PassKind pass, Steps& steps) {
-  TimeParts data;
-  data.data = parts.data - offload_in(kind, pass);
-  if (data.data <= rounding) return;
-  const PassStep shown{
-      rows_.add_cost({"sharded weights", data.data, data, Bytes{}, shards(kind, pass)}),
-      TaskKind::collective, StreamKind::data, TaskRole::weights, -1};
-  const auto piece = static_cast<std::size_t>(kind);
-  const Seconds alone = contents_.exchanges
-                            ? min(alone_in(contents_.exchanges->alone[piece], pass), parts.total())
-                            : Seconds{};
-  if (alone <= rounding || steps.empty()) return steps.push_back(shown);
-  TaskCost cost = rows_.cost(shown.cost);
-  cost.duration = alone;
-  BesidePiece beside{{shown}, &TimeParts::data, data.data};
-  beside.exchanges.front().cost = rows_.add_cost(std::move(cost));
-  run_beside(beside, pass, steps);
+  const Seconds data = parts.data - offload_in(kind, pass);
+  if (data <= rounding) return;
+  const auto shown = [&](Seconds time, std::optional<Cover> cover) -> PassStep {
+    TimeParts booked;
+    booked.data = time;
+    return {rows_.add_cost({"sharded weights", time, booked, Bytes{}, shards(kind, pass, cover)}),
+            TaskKind::collective, StreamKind::data, TaskRole::weights, -1};
+  };
+  const PieceTraffic alone = contents_.exchanges
+                                 ? contents_.exchanges->alone[static_cast<std::size_t>(kind)]
+                                 : PieceTraffic{};
+  const Seconds beside = min(alone_in(alone.beside, pass), parts.total());
+  if (beside <= rounding || steps.empty()) return steps.push_back(shown(data, std::nullopt));
+  const Seconds after = alone_in(alone.after, pass);
+  const PassStep fork = shown(data - after, Cover::kernels);
+  TaskCost cost = rows_.cost(fork.cost);
+  cost.duration = beside;
+  BesidePiece piece{{fork}, &TimeParts::data, data - after};
+  piece.exchanges.front().cost = rows_.add_cost(std::move(cost));
+  run_beside(piece, pass, steps);
+  if (after > rounding) steps.push_back(shown(after, Cover::nothing));
 }
 
 }  // namespace foretrain::internal

@@ -209,11 +209,13 @@ std::uint32_t PassSteps::inside(std::span<const PieceRun> content, PassKind pass
   return rows_.add_exchanges(std::move(sum));
 }
 
-/// Traffic of a piece's weights and gradients in a pass; torch.nn.DataParallel's has no price here.
-std::uint32_t PassSteps::shards(PieceKind kind, PassKind pass) {
+/// Traffic of a piece's weights and gradients in a pass, of one cover where it is given;
+/// torch.nn.DataParallel's has no price here.
+std::uint32_t PassSteps::shards(PieceKind kind, PassKind pass, std::optional<Cover> cover) {
   if (contents_.exchanges == nullptr) return no_exchange;
-  const auto& exchanges =
+  std::vector<Exchange> exchanges =
       contents_.exchanges->shards[static_cast<std::size_t>(kind)][static_cast<std::size_t>(pass)];
+  std::erase_if(exchanges, [&](const Exchange& one) { return cover && one.cover != *cover; });
   const bool replicas = kind == PieceKind::replicas || kind == PieceKind::outputs;
   return rows_.add_exchanges(replicas ? Exchanges{exchanges, {}, {}}
                                       : contents_.exchanges->prices.priced(exchanges));
@@ -255,7 +257,7 @@ PassSteps::Steps PassSteps::piece(PieceKind kind, PassKind pass) {
     const std::string name{replica_traffic_name(kind, forward)};
     const TaskRole role = forward ? TaskRole::weights : TaskRole::gradients;
     const std::uint32_t cost =
-        rows_.add_cost({name, parts.total(), parts, Bytes{}, shards(kind, pass)});
+        rows_.add_cost({name, parts.total(), parts, Bytes{}, shards(kind, pass, std::nullopt)});
     steps.push_back({cost, TaskKind::collective, StreamKind::data, role, -1});
     return steps;
   }
@@ -341,7 +343,8 @@ void PassSteps::add_launch(const TimeParts& parts, Steps& steps) {
                    -1});
 }
 
-/// What the piece's kernels do not cover of saved tensors' way to host memory and back.
+/// What the piece's kernels do not cover of the way of saved tensors and weights to host memory
+/// and back.
 Seconds PassSteps::offload_in(PieceKind kind, PassKind pass) const {
   const OffloadShown& shown = costs_.offload[static_cast<std::size_t>(kind)];
   if (pass == PassKind::forward) return shown.forward;
@@ -352,8 +355,9 @@ void PassSteps::add_offload(PieceKind kind, PassKind pass, Steps& steps) {
   TimeParts parts;
   parts.data = offload_in(kind, pass);
   if (parts.data <= rounding) return;
-  steps.push_back({rows_.add_cost({"offloaded activations", parts.data, parts, Bytes{}}),
-                   TaskKind::delay, StreamKind::compute, TaskRole::offload, -1});
+  steps.push_back(
+      {rows_.add_cost({"copies over the link to host memory", parts.data, parts, Bytes{}}),
+       TaskKind::delay, StreamKind::compute, TaskRole::offload, -1});
 }
 
 }  // namespace foretrain::internal

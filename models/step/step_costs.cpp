@@ -119,7 +119,8 @@ void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
   std::optional<LayerCost> compared;
   if (job.fine_tuning.has_reference()) compared.emplace(reference.emplace(reference_job(job)));
   const auto set = [&](PieceKind kind, PieceTimes times) {
-    add_shard_traffic(job, piece_parameters(job, layers, kind), times);
+    costs.offload[static_cast<std::size_t>(kind)] =
+        add_shard_traffic(job, piece_parameters(job, layers, kind), times);
     costs.pieces[static_cast<std::size_t>(kind)] = times;
   };
   /// With the forward pass through the reference, which runs before.
@@ -145,7 +146,7 @@ void price_pieces(const Job& job, const HeldLayers& layers, StepCosts& costs) {
     PieceTimes& piece = costs.pieces[static_cast<std::size_t>(kind)];
     piece.forward.data += shown.forward;
     piece.input_gradient.data += shown.backward;
-    costs.offload[static_cast<std::size_t>(kind)] = shown;
+    costs.offload[static_cast<std::size_t>(kind)] += shown;
   }
 }
 

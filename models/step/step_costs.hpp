@@ -22,12 +22,6 @@
 
 namespace foretrain {
 
-/// What a layer's kernels do not cover of its saved tensors' way to host memory and back.
-struct OffloadShown {
-  Seconds forward;   ///< down, beside the forward pass
-  Seconds backward;  ///< up, beside the backward pass
-};
-
 /// Saved tensors that wait in host memory (memory.activation_offload, and layers that Megatron-Core
 /// offloads whole) are copied over the link between a GPU and its processor's memory, beside
 /// kernels: a pass lasts longer by max(0, copies - kernels). Where only the first layers of a model
@@ -111,7 +105,7 @@ struct StageCosts {
 struct StepCosts {
   ScheduleShape shape;
   SparseArray<PieceTimes, piece_kinds> pieces;
-  /// Of the pieces' `data`: copies of saved tensors to host memory and back.
+  /// Of the pieces' `data`: copies of saved tensors and of weights to host memory and back.
   SparseArray<OffloadShown, piece_kinds> offload;
   std::vector<PieceRun> runs;        ///< of all chunks, in model order within a chunk
   std::vector<std::uint32_t> first;  ///< chunk -> offset into `runs`, one more than chunks

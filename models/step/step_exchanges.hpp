@@ -19,7 +19,7 @@ struct StepExchanges {
   ExchangePrices prices;
   std::array<ByPass, piece_kinds> operators;  ///< tensor, context and expert exchanges of a piece
   std::array<ByPass, piece_kinds> shards;     ///< of its weights and gradients, in every pass
-  std::array<ShardTraffic, piece_kinds> alone{};  ///< what those take without kernels beside them
+  std::array<PieceTraffic, piece_kinds> alone{};  ///< what those take without kernels beside them
   std::vector<Exchanges> gradients;               ///< by stage, once per step
   std::vector<Exchanges> weights;
   std::vector<Exchanges> transfers;  ///< of a micro-batch, by the stage that sends it on

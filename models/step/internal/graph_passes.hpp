@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -89,7 +90,7 @@ class PassSteps {
   [[nodiscard]] std::vector<OperatorStep> away_steps(PieceKind kind, PassKind pass);
   [[nodiscard]] std::span<const PieceRun> content_of(std::size_t chunk) const;
   [[nodiscard]] std::uint32_t inside(std::span<const PieceRun> content, PassKind pass);
-  [[nodiscard]] std::uint32_t shards(PieceKind kind, PassKind pass);
+  [[nodiscard]] std::uint32_t shards(PieceKind kind, PassKind pass, std::optional<Cover> cover);
 
   const StepCosts& costs_;
   Detail detail_;

@@ -192,7 +192,6 @@ Job sharded_job() {
   job.training.micro_batch = 4;
   job.training.global_batch = 2 * job.training.micro_batch * job.parallel.data;
   job.stack.times.shard_slowdown = 0.1;
-  job.communication.overlap.gradients = job.communication.overlap.parameters = false;
   return job;
 }
 
@@ -210,13 +209,82 @@ TEST_CASE("exchanges: traffic of sharded weights goes on beside all of a layer, 
   Seconds alone;
   const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
   for (const PieceRun& run : costs.content({0, 0})) {
-    const ShardTraffic traffic = shard_traffic(job, piece_parameters(job, layers, run.kind));
+    const ShardTraffic traffic = shard_traffic(job, piece_parameters(job, layers, run.kind)).beside;
     alone += run.count * (traffic.forward + traffic.input_gradient + traffic.weight_gradient);
   }
   const RoleSum all = role_sum(apart, TaskRole::weights, 0);
   CHECK(all.time.value() == Approx(alone.value()));
   CHECK(all.beside == all.time);
   CHECK(all.time > 3.0 * costs.chunks.front().all().data);  // most of it hides
+}
+
+TEST_CASE("exchanges: shards that do not overlap are waited for", "[models][exchange]") {
+  const Job beside = sharded_job();
+  const auto step = [](Job job, bool parameters, bool gradients) {
+    job.communication.overlap.parameters = parameters;
+    job.communication.overlap.gradients = gradients;
+    return step_costs(job, stage_layout(job.model, job.parallel));
+  };
+  const StepCosts all = step(beside, true, true);
+  const HeldLayers layers = held_layers(beside);
+  Job none = beside;
+  none.communication.overlap.parameters = none.communication.overlap.gradients = false;
+  Seconds gathers, whole;
+  for (const PieceRun& run : all.content({0, 0})) {
+    const PieceTraffic after = shard_traffic(none, piece_parameters(none, layers, run.kind));
+    CHECK(after.beside.forward == Seconds{});
+    CHECK(after.beside.input_gradient == Seconds{});
+    gathers += run.count * after.after.forward;
+    whole += run.count * (after.after.input_gradient + after.after.weight_gradient);
+  }
+  const TimeParts forward = step(beside, false, true).chunks.front().forward;
+  CHECK(forward.data.value() == Approx(gathers.value()));
+  CHECK(step(beside, true, false).chunks.front().forward.data == all.chunks.front().forward.data);
+  CHECK(step(beside, false, false).chunks.front().backward().data.value() == Approx(whole.value()));
+  const Seconds most = step(beside, false, false).chunks.front().backward().data;
+  for (const bool parameters : {true, false}) {
+    const StepCosts one = step(beside, parameters, !parameters);
+    CHECK(one.chunks.front().backward().data > all.chunks.front().backward().data);
+    CHECK(one.chunks.front().backward().data < most);
+    Job job = beside;
+    job.communication.overlap.parameters = parameters;
+    job.communication.overlap.gradients = !parameters;
+    const StepPath apart = told_path(job, Detail::op);
+    CHECK(makespan_of(apart) == Approx(makespan_of(told_path(job, Detail::pass))).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("exchanges: weights in host memory come for every pass, gradients go back",
+          "[models][exchange]") {
+  Job job = sharded_job();
+  job.cluster.host.pcie.bandwidth = BytesPerSecond{25e9};
+  job.memory.offload = OffloadKind::optimizer_and_parameters;
+  job.communication.overlap.gradients = job.communication.overlap.parameters = false;
+  Job resident = job;
+  resident.memory.offload = OffloadKind::none;
+  const auto chunk = [](const Job& one) {
+    return step_costs(one, stage_layout(one.model, one.parallel)).chunks.front();
+  };
+  const HeldLayers layers = held_layers(job);
+  const StepCosts costs = step_costs(job, stage_layout(job.model, job.parallel));
+  double dense = 0.0;
+  double trained = 0.0;
+  for (const PieceRun& run : costs.content({0, 0})) {
+    const PieceParameters held = piece_parameters(job, layers, run.kind);
+    dense += run.count * held.dense;
+    trained += run.count * held.trained_dense;
+  }
+  const Link& link = job.cluster.host.pcie;
+  const double rate = link.achievable * link.bandwidth.value() * 128.0;  // of all ranks' shards
+  const double wide = job.rests_wide() ? parameter_bytes(job).weight - 2.0 : 0.0;
+  const double up = (2.0 * dense + wide * trained) / rate;
+  CHECK((chunk(job).forward.data - chunk(resident).forward.data).value() == Approx(up));
+  const Seconds backward = chunk(job).backward().data - chunk(resident).backward().data;
+  CHECK(backward.value() > up);
+  CHECK(backward.value() <= Approx(up + gradient_bytes(job) * trained / rate));
+  job.communication.overlap.gradients = job.communication.overlap.parameters = true;
+  CHECK(makespan_of(told_path(job, Detail::op)) ==
+        Approx(makespan_of(told_path(job, Detail::pass))).epsilon(1e-9));
 }
 
 TEST_CASE("exchanges: all-to-alls go on beside another micro-batch, hidden or not",
