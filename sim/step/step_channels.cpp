@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -157,12 +158,13 @@ std::vector<std::uint32_t> usual_costs(const TaskGraph& graph, const StepChannel
 }
 
 /// What tells channels from each other: their first exchange's group and what can cover it (weights
-/// in every pass from those once per step), sums from gathers of those, and where they run.
-using ChannelKey = std::tuple<GroupKind, Cover, bool, int, int>;
+/// in every pass from those once per step), what they do, and where they run.
+using ChannelKey = std::tuple<GroupKind, Cover, std::set<CollectiveOp>, int, int>;
 
-ChannelKey key_of(const Exchange& exchange, int stage, int peer) {
-  const bool sums = exchange.cover == Cover::passes && exchange.op != CollectiveOp::all_gather;
-  return {exchange.group, exchange.cover, sums, stage, peer};
+ChannelKey key_of(const std::vector<Exchange>& each, int stage, int peer) {
+  std::set<CollectiveOp> does;
+  for (const Exchange& exchange : each) does.insert(exchange.op);
+  return {each.front().group, each.front().cover, std::move(does), stage, peer};
 }
 
 /// The channel's tasks take what the graph says; latency has the part that it has in the price.
@@ -204,8 +206,8 @@ std::string channel_name(const Channel& channel) {
   for (const Exchange& exchange : channel.each) {
     const std::string one =
         std::string(words_of(exchange.group)) + " " + std::string(name_of(exchange.op));
-    if (name.find(one) != std::string::npos) continue;
-    name += (name.empty() ? "" : ", ") + one;
+    if (exchange.payload > Bytes{} && name.find(one) == std::string::npos)
+      name += (name.empty() ? "" : ", ") + one;
   }
   return name;
 }
@@ -222,8 +224,8 @@ StepChannels step_channels(const Job& job, const TaskGraph& graph) {
     const Exchange& first = exchanges->each.front();
     const int last = job.parallel.pipeline - 1;
     const int peer = first.group == GroupKind::ends ? (task.rank == 0 ? last : 0) : task.peer;
-    const auto [found, added] =
-        known.try_emplace(key_of(first, task.rank, peer), static_cast<std::uint32_t>(known.size()));
+    const auto [found, added] = known.try_emplace(key_of(exchanges->each, task.rank, peer),
+                                                  static_cast<std::uint32_t>(known.size()));
     result.of_task[id] = found->second;
     if (!added) continue;
     Channel channel;

@@ -144,6 +144,25 @@ TEST_CASE("link causes: exchanges of a link add up to its bytes, the most first"
   CHECK(json["links"][0]["exchanges"][0]["took_s"].is_null());
 }
 
+TEST_CASE("link causes: passes that gather weights and those that also scatter gradients are two",
+          "[planner][events]") {
+  LoadOptions options;
+  options.overrides = {"cluster.hosts=4"};
+  const Scenario scenario =
+      load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/llama3.1-8b-sft-8xh100.yaml", options);
+  const EventReport event = play_for_links(scenario, AttentionFlops::full, {});
+  REQUIRE(event.run.has_value());
+  const LinkExchange* gathers = nullptr;
+  const LinkExchange* both = nullptr;
+  for (const LinkExchange& one : event.run->explained.front().exchanges) {
+    if (one.name == "data-parallel all-gather") gathers = &one;
+    if (one.name == "data-parallel all-gather, data-parallel reduce-scatter") both = &one;
+  }
+  REQUIRE(gathers != nullptr);
+  REQUIRE(both != nullptr);
+  CHECK(both->bytes > gathers->bytes);
+}
+
 TEST_CASE("link causes: one link by its name, and a name that no link has", "[planner][events]") {
   const Scenario scenario =
       load_scenario(FORETRAIN_SOURCE_DIR "/scenarios/llama2-70b-1024xh100.yaml", {});
