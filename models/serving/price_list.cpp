@@ -4,7 +4,9 @@
 #include "models/serving/internal/price_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "models/base/require.hpp"
 #include "models/collectives/collective_choice.hpp"
@@ -26,16 +28,20 @@ CommGroup dense_group(const Deployment& deployment, int ranks) {
   return group;
 }
 
-/// The library's own price at two large sizes, as a line.
+/// The library's own price as lines through it at two sizes: it falls with size per byte, so that
+/// the lowest line at a size is the one of its range.
 void add_library(const Deployment& deployment, int ranks, ExchangeLine& line) {
-  const CollectivePath path{deployment.cluster, deployment.kernels, deployment.site};
-  const CommGroup group = dense_group(deployment, ranks);
-  const Bytes less = 8.0 * MiB;
-  const Bytes more = 64.0 * MiB;
-  const double first = collective_time(CollectiveOp::all_reduce, group, less, path).value();
-  const double second = collective_time(CollectiveOp::all_reduce, group, more, path).value();
-  const double per_byte = (second - first) / (more - less).value();
-  line.add({.start = std::max(0.0, first - per_byte * less.value()), .per_byte = per_byte});
+  const auto price = [&, group = dense_group(deployment, ranks)](Bytes payload) {
+    return collective_time(CollectiveOp::all_reduce, group, payload,
+                           {deployment.cluster, deployment.kernels, deployment.site})
+        .value();
+  };
+  constexpr std::array<std::pair<Bytes, Bytes>, 3> ranges{
+      {{4.0 * KiB, 64.0 * KiB}, {256.0 * KiB, 2.0 * MiB}, {8.0 * MiB, 64.0 * MiB}}};
+  for (const auto& [less, more] : ranges) {
+    const double per_byte = (price(more) - price(less)) / (more - less).value();
+    line.add({.start = std::max(0.0, price(less) - per_byte * less.value()), .per_byte = per_byte});
+  }
 }
 
 constexpr double half = 2.0;              // bytes of a 16-bit element

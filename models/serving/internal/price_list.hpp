@@ -23,7 +23,7 @@ struct ExchangeRates {
   double share = 1.0;     ///< of the link rate
 };
 
-/// Time of an exchange by its bytes: the smallest of up to three straight lines.
+/// Time of an exchange by its bytes: the smallest of up to five straight lines.
 struct ExchangeLine {
   struct Line {
     double start = 0.0;       ///< seconds, whatever the engine
@@ -32,7 +32,7 @@ struct ExchangeLine {
     double per_byte = 0.0;    ///< seconds
     bool shared = false;      ///< per_byte is that of the link: over ExchangeRates::share
   };
-  std::array<Line, 3> lines;
+  std::array<Line, 5> lines;
   std::size_t count = 0;
 
   void add(const Line& line) { lines[count++] = line; }

@@ -3,10 +3,12 @@
 
 #include <array>
 
+#include "models/collectives/collective_choice.hpp"
 #include "models/serving/deployment.hpp"
 #include "models/serving/forward_step.hpp"
 #include "models/serving/serving_memory.hpp"
 #include "models/serving/steady_load.hpp"
+#include "tests/models/collectives/h100_collectives.hpp"
 #include "tests/models/example_job.hpp"
 #include "tests/models/llama_8b.hpp"
 
@@ -32,6 +34,22 @@ Deployment on_h100(const LlmShape& model, int tensor = 1) {
   times.burst = 0.0;
   deployment.engine.rules.runtime = 3.0 * GiB;
   return deployment;
+}
+
+TEST_CASE("step: a sum over hosts costs what the library takes, small or large",
+          "[models][serving]") {
+  const Job job = test::h100_collectives();
+  Deployment over_hosts = on_h100(llama_8b(), 16);
+  over_hosts.cluster = job.cluster;
+  over_hosts.kernels.protocols = job.device_profile.protocols;
+  const CollectivePath path{over_hosts.cluster, over_hosts.kernels, over_hosts.site};
+  const CommGroup group{.ranks = 16, .ranks_per_domain = 8, .span_hosts = 2};
+  for (const double rows : {1.0, 4.0, 4096.0}) {
+    const StepTime step = step_time(over_hosts, {.decode_sequences = rows, .cached_tokens = rows});
+    const Bytes payload{rows * 4096.0 * 2.0};
+    const Seconds once = collective_time(CollectiveOp::all_reduce, group, payload, path);
+    CHECK(step.tensor_exchange.value() == Approx(2.0 * 32.0 * once.value()).epsilon(0.05));
+  }
 }
 
 TEST_CASE("cache: grouped-query attention keeps keys and values of every layer",
