@@ -28,6 +28,10 @@ void refuse_paged_states(const Job& job, Reasons& reasons) {
 void refuse_offloaded_states(const Job& job, Reasons& reasons) {
   if (job.memory.offload == OffloadKind::paged) return refuse_paged_states(job, reasons);
   if (!host_updates(job.memory.offload)) return;
+  if (job.memory.offload == OffloadKind::optimizer_and_parameters && job.parallel.zero < 3)
+    return refuse(reasons, "memory.offload",
+                  "offloaded parameters below ZeRO-3 are not modelled: frameworks offload shards",
+                  "parallel.zero: 3, or memory.offload: optimizer");
   if (job.training.optimizer != OptimizerKind::adamw)
     refuse(
         reasons, "memory.offload",

@@ -101,9 +101,8 @@ TEST_CASE("a window that no ring of context ranks passes on bounds the room", "[
 }
 
 TEST_CASE("memory alone is said where no size is modelled", "[planner][offer]") {
-  const Scenario scenario =
-      family_scenario(family_text("llama3-8b", 4096, 2, 1),
-                      {"memory.offload=optimizer+parameters", "parallel.zero=3"});
+  const Scenario scenario = family_scenario(family_text("llama3-8b", 4096, 2, 1),
+                                            {"memory.offload=optimizer+parameters"});
   REQUIRE(broken_rules(scenario.job).empty());
   REQUIRE_FALSE(not_modelled(scenario.job).empty());
   const Room room = room_of_micro_batch(scenario.job);

@@ -33,8 +33,8 @@ stated() {
 }
 
 # --- step time ----------------------------------------------------------------------------------
-shows 'offloaded parameters' 3 'offloaded parameters is not modelled' \
-  simulate "$small" --set memory.offload=optimizer+parameters --set parallel.zero=3
+shows 'offloaded parameters below ZeRO-3' 3 'offloaded parameters below ZeRO-3 are not modelled' \
+  simulate "$small" --set memory.offload=optimizer+parameters
 shows 'Muon over ZeRO-2 and 3' 3 'is not modelled' \
   simulate "$small" --set training.optimizer=muon --set parallel.zero=3
 shows 'unfused attention over context ranks' 3 'unfused attention over a ring of context ranks is not' \

@@ -341,15 +341,14 @@ TEST_CASE("search: the nearest plan exceeds its limits by least", "[planner][sea
 
 TEST_CASE("search: offloading is refused by name, sequence parallelism is an axis",
           "[planner][search]") {
-  Scenario scenario = small_scenario();
-  scenario.job.training.optimizer = OptimizerKind::lion;
+  const Scenario scenario = small_scenario();
   SearchSpace space = small_space(scenario.job);
   set_axis(space, scenario.job, "memory.offload=none,optimizer+parameters");
   set_axis(space, scenario.job, "parallel.sequence=true,false");
   const SearchResult result = search(scenario.job, space);
   CHECK(sum_of(result) == space.size());
   REQUIRE(result.rejected.count("not-modelled") == 1);
-  CHECK(result.rejected.at("not-modelled").example.find("on the host's processors") !=
+  CHECK(result.rejected.at("not-modelled").example.find("offloaded parameters") !=
         std::string::npos);
   CHECK(result.rejected.count("sequence-needs-tensor") == 1);
   space.offload = {OffloadKind::none};
